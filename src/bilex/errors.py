@@ -1,0 +1,42 @@
+"""What bilex says when something is wrong with its input.
+
+One exception type for everything a user can put right, one warning type for everything that was put right for
+them. The command line turns the first into one line and an exit code, the second into one line on stderr.
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["BilexError", "BilexWarning", "InputError"]
+
+
+class BilexError(Exception):
+    """A problem the user can put right; the message says how. Exit code 1."""
+
+
+class InputError(BilexError):
+    """Something is wrong in a file: where, what, and what to do about it.
+
+    Parameters
+    ----------
+    path
+        The file, as the user named it.
+    problem
+        What is wrong, in a few words.
+    remedy
+        What to do about it, as an imperative sentence without a full stop.
+    line
+        The line (or row) number, counted from 1, where there is one.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], problem: str, remedy: str, *, line: int | None = None
+    ) -> None:
+        self.path, self.problem, self.remedy, self.line = os.fspath(path), problem, remedy, line
+        place = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(f"{place}: {problem}; {remedy}")
+
+
+class BilexWarning(UserWarning):
+    """Input that was repaired, and how much of it."""
