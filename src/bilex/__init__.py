@@ -1,0 +1,1 @@
+"""bilex: bilingual lexicons from monolingual word vectors and a tiny seed, by exact matching."""

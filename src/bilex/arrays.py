@@ -1,0 +1,17 @@
+"""The kinds of arrays that bilex passes around."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Floats", "Indices", "Vectors"]
+
+Vectors = NDArray[np.float32]
+"""Word vectors: one row for each word."""
+
+Floats = NDArray[np.float64]
+"""What is computed: maps, weights, scores."""
+
+Indices = NDArray[np.int64]
+"""Positions of words, by frequency from 0."""

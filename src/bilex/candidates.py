@@ -1,0 +1,56 @@
+"""The sparse graph of the E-step (paper, section 4.1, "Exploiting Sparsity").
+
+For each source word the k targets of largest edge weight; for priors where the targets choose, for each target its
+best source, which is all such a prior can ever use. The pairs of the previous matching are always added: with them
+the E-step cannot do worse than the last one, and so the log-likelihood never falls.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bilex.arrays import Vectors
+from bilex.engines.base import Engine
+from bilex.matching import Graph, Matching
+from bilex.model import Theta
+from bilex.priors import Prior
+
+__all__ = ["candidate_graph"]
+
+
+def candidate_graph(
+    theta: Theta,
+    source: Vectors,
+    target: Vectors,
+    prior: Prior,
+    *,
+    k: int,
+    previous: Matching | None,
+    engine: Engine,
+) -> Graph:
+    """Find the candidate edges under θ and weigh them, exactly."""
+    from bilex.kernels.topk import edge_scores
+
+    queries, offsets = theta.queries(source), theta.offsets(source)
+    if prior.targets_choose:
+        # For a given target the weight is t·Ωs - ‖Ωs‖²/2 and terms without s: one more dimension holds the second.
+        columns = np.arange(len(target))
+        nearest = engine.top_k(with_column(target, 1.0), with_column(queries, offsets), 1)
+        rows = nearest.indices[:, 0]
+    else:
+        k = min(k, len(target))
+        columns = engine.top_k(queries, target, k).indices.ravel()
+        rows = np.repeat(np.arange(len(source)), k)
+    if previous is not None:
+        rows = np.concatenate([rows, previous.source])
+        columns = np.concatenate([columns, previous.target])
+    weights = edge_scores(queries, target, rows, columns) + offsets[rows]
+    return Graph.from_edges(rows, columns, weights, (len(source), len(target)))
+
+
+def with_column(vectors: Vectors, column: np.ndarray | float) -> Vectors:
+    """Append one dimension to every row."""
+    wider = np.empty((len(vectors), vectors.shape[1] + 1), np.float32)
+    wider[:, :-1] = vectors
+    wider[:, -1] = column
+    return wider

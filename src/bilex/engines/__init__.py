@@ -1,0 +1,1 @@
+"""Where the top-k searches run: one small contract, one file per engine."""

@@ -1,0 +1,38 @@
+"""The contract of an engine: exact answers about inner products, never an n × m array.
+
+An engine's answers are those of a search in float64 over the given float32 rows, largest score first and ties by
+lower index. They do not depend on blocks, threads or machines, so engines can be exchanged freely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from bilex.arrays import Floats, Indices, Vectors
+
+__all__ = ["Engine", "Neighbours", "Progress"]
+
+Progress = Callable[[int, int], None]
+"""Called with (rows done, rows in all) now and then."""
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The k nearest targets of each query: `indices` and float64 `scores`, both (n, k), nearest first."""
+
+    indices: Indices
+    scores: Floats
+
+
+class Engine(Protocol):
+    """What an engine can do."""
+
+    def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
+        """Find the k targets of largest inner product for each query; k is at most ``len(targets)``."""
+        ...
+
+    def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
+        """Give the place, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
+        ...

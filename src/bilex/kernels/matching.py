@@ -1,0 +1,404 @@
+"""Maximum-weight b-matching on a sparse bipartite graph, in numba on CSR arrays.
+
+The problem: choose edges, each at most once, so that every vertex of side A has at most ``capacity_a`` of them,
+every vertex of side B at most ``capacity_b``, and the sum of their (positive, integer) weights is largest. No
+vertex has to be matched: the null option of weight 0 is implicit and no dummy vertex is ever built.
+
+The method is primal-dual. With duals u, v >= 0 for the vertices, and the slack ``u + v - w`` of an edge, keep
+
+1. unchosen edges at slack >= 0 and chosen edges at slack <= 0 (for capacities 1:1: exactly 0), and
+2. ``u > 0`` only where a vertex of A has spent its capacity, ``v > 0`` only where one of B has.
+
+(1) and (2) together are the complementary slackness conditions, so a state that has both is optimal. `auction`
+finds duals that are nearly right and chooses edges so that (1) holds. A vertex that breaks (2) is *exposed*;
+`repair` mends exposed vertices one after the other, each by one shortest-path search on the slacks that either
+gives the vertex an edge or lowers its dual to 0, and never breaks (1). Weights are integers, so all of this is
+exact arithmetic: there are no tolerances.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["solve"]
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+FAR = np.int64(1) << np.int64(62)
+
+
+@njit(cache=True, nogil=True)
+def transpose(indices: Ints, n_b: int) -> tuple[Ints, Ints]:
+    """List the edges of each vertex of side B, in order: a counting sort of `indices`."""
+    pointers = np.zeros(n_b + 1, np.int64)
+    for edge in range(indices.size):
+        pointers[indices[edge] + 1] += 1
+    for b in range(n_b):
+        pointers[b + 1] += pointers[b]
+    place = pointers[:-1].copy()
+    edges = np.empty(indices.size, np.int64)
+    for edge in range(indices.size):
+        b = indices[edge]
+        edges[place[b]] = edge
+        place[b] += 1
+    return pointers, edges
+
+
+@njit(cache=True, nogil=True)
+def put(slots: Ints, vertex: int, edge: int) -> None:
+    """Write `edge` into a free slot of `vertex`."""
+    for slot in range(slots.shape[1]):
+        if slots[vertex, slot] < 0:
+            slots[vertex, slot] = edge
+            return
+
+
+@njit(cache=True, nogil=True)
+def take(slots: Ints, vertex: int, edge: int) -> None:
+    """Clear the slot of `vertex` that holds `edge`."""
+    for slot in range(slots.shape[1]):
+        if slots[vertex, slot] == edge:
+            slots[vertex, slot] = -1
+            return
+
+
+@njit(cache=True, nogil=True)
+def full(slots: Ints, vertex: int) -> bool:
+    """Say whether every slot of `vertex` holds an edge."""
+    for slot in range(slots.shape[1]):  # noqa: SIM110 (numba has no all() over a generator)
+        if slots[vertex, slot] < 0:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def auction(
+    indptr: Ints, indices: Ints, weights: Ints, slots_a: Ints, slots_b: Ints, v: Ints, epsilon: int, most_bids: int
+) -> Flags:
+    """Let the vertices of A bid for those of B until nobody wants to, or `most_bids` were made.
+
+    A vertex of A bids for the edge of best profit ``w - v``, as high as the second best profit (or the null
+    option's 0) allows, plus `epsilon`. With several slots on side B the cheapest one is sold. The result need not
+    be optimal: it is a start, and `repair` does the rest.
+    """
+    n_a, capacity_a, capacity_b = indptr.size - 1, slots_a.shape[1], slots_b.shape[1]
+    bids = np.zeros(slots_b.shape, np.int64)
+    chosen = np.zeros(indices.size, np.bool_)
+    waiting = np.empty(n_a * capacity_a, np.int64)  # a stack of the units of A that still have to bid
+    n_waiting = 0
+    for a in range(n_a - 1, -1, -1):
+        for _ in range(capacity_a):
+            waiting[n_waiting] = a
+            n_waiting += 1
+    owner_of_slot = np.empty(slots_b.shape, np.int64)
+    n_bids = 0
+    while n_waiting > 0 and n_bids < most_bids:
+        n_waiting -= 1
+        a = waiting[n_waiting]
+        best, second, best_edge = 0, 0, -1
+        for edge in range(indptr[a], indptr[a + 1]):
+            if chosen[edge]:
+                continue
+            profit = weights[edge] - v[indices[edge]]
+            if profit > best:
+                second = best
+                best = profit
+                best_edge = edge
+            elif profit > second:
+                second = profit
+        if best_edge < 0:
+            continue
+        n_bids += 1
+        b = indices[best_edge]
+        price = v[b] + best - second + epsilon
+        cheapest = 0
+        for slot in range(capacity_b):
+            if slots_b[b, slot] < 0:
+                cheapest = slot
+                break
+            if bids[b, slot] < bids[b, cheapest]:
+                cheapest = slot
+        loser = slots_b[b, cheapest]
+        if loser >= 0:
+            chosen[loser] = False
+            take(slots_a, owner_of_slot[b, cheapest], loser)
+            waiting[n_waiting] = owner_of_slot[b, cheapest]
+            n_waiting += 1
+        slots_b[b, cheapest] = best_edge
+        owner_of_slot[b, cheapest] = a
+        bids[b, cheapest] = price
+        chosen[best_edge] = True
+        put(slots_a, a, best_edge)
+        if full(slots_b, b):
+            v[b] = bids[b, 0]
+            for slot in range(1, capacity_b):
+                v[b] = min(v[b], bids[b, slot])
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def settle(
+    indptr: Ints, indices: Ints, weights: Ints, slots_a: Ints, slots_b: Ints, u: Ints, v: Ints, chosen: Flags
+) -> None:
+    """Set u for the given v so that condition (1) holds, and drop the chosen edges that stand against it."""
+    for a in range(indptr.size - 1):
+        need = np.int64(0)
+        for edge in range(indptr[a], indptr[a + 1]):
+            if not chosen[edge]:
+                need = max(need, weights[edge] - v[indices[edge]])
+        worst_kept = FAR
+        for edge in range(indptr[a], indptr[a + 1]):
+            if chosen[edge]:
+                profit = weights[edge] - v[indices[edge]]
+                if profit < need:
+                    chosen[edge] = False
+                    take(slots_a, a, edge)
+                    take(slots_b, indices[edge], edge)
+                else:
+                    worst_kept = min(worst_kept, profit)
+        # A vertex at full capacity may have the largest u that its chosen edges allow: then they are tight.
+        u[a] = worst_kept if full(slots_a, a) else need
+
+
+@njit(cache=True, nogil=True)
+def push(heap_key: Ints, heap_node: Ints, size: int, key: int, node: int) -> int:
+    """Add to a binary heap of (key, node), smallest key first."""
+    child = size
+    while child > 0:
+        parent = (child - 1) >> 1
+        if heap_key[parent] <= key:
+            break
+        heap_key[child], heap_node[child] = heap_key[parent], heap_node[parent]
+        child = parent
+    heap_key[child], heap_node[child] = key, node
+    return size + 1
+
+
+@njit(cache=True, nogil=True)
+def pop(heap_key: Ints, heap_node: Ints, size: int) -> int:
+    """Remove the first entry of the heap; the caller has read it already."""
+    size -= 1
+    key, node = heap_key[size], heap_node[size]
+    parent = 0
+    child = 1
+    while child < size:
+        if child + 1 < size and heap_key[child + 1] < heap_key[child]:
+            child += 1
+        if heap_key[child] >= key:
+            break
+        heap_key[parent], heap_node[parent] = heap_key[child], heap_node[child]
+        parent = child
+        child = 2 * parent + 1
+    heap_key[parent], heap_node[parent] = key, node
+    return size
+
+
+@njit(cache=True, nogil=True)
+def cheapest_end(
+    root: int,
+    pointers: Ints,
+    edges: Ints,
+    ends_a: Ints,
+    ends_b: Ints,
+    weights: Ints,
+    slots_b: Ints,
+    u: Ints,
+    v: Ints,
+    chosen: Flags,
+    distance: Ints,
+    came_by: Ints,
+    done: Flags,
+    touched: Ints,
+    heap_key: Ints,
+    heap_node: Ints,
+) -> tuple[int, int, int]:
+    """Run Dijkstra's algorithm from `root` to the cheapest place where a path may end; see `repair`.
+
+    Returns the cost of that end, its vertex, and how many entries of `touched` were visited. Vertices of B are
+    numbered from 0, those of A from n_b on.
+    """
+    n_b = slots_b.shape[0]
+    limit, end = u[root], n_b + root
+    distance[end] = 0
+    touched[0] = end
+    n_touched = 1
+    size = push(heap_key, heap_node, 0, 0, end)
+    while size > 0 and heap_key[0] < limit:
+        here, node = heap_key[0], heap_node[0]
+        size = pop(heap_key, heap_node, size)
+        if done[node]:
+            continue
+        done[node] = True
+        if node >= n_b:
+            a = node - n_b
+            for place in range(pointers[a], pointers[a + 1]):
+                edge = edges[place]
+                b = ends_b[edge]
+                there = here + u[a] + v[b] - weights[edge]
+                if chosen[edge] or there >= limit or there >= distance[b]:
+                    continue
+                if distance[b] == FAR:
+                    touched[n_touched] = b
+                    n_touched += 1
+                distance[b], came_by[b] = there, edge
+                if full(slots_b, b):
+                    size = push(heap_key, heap_node, size, there, b)
+                else:
+                    limit, end = there, b
+        else:
+            for slot in range(slots_b.shape[1]):
+                edge = slots_b[node, slot]
+                a = n_b + ends_a[edge]
+                there = here + weights[edge] - u[a - n_b] - v[node]
+                if there >= limit or there >= distance[a]:
+                    continue
+                if distance[a] == FAR:
+                    touched[n_touched] = a
+                    n_touched += 1
+                distance[a], came_by[a] = there, edge
+                size = push(heap_key, heap_node, size, there, a)
+                if there + u[a - n_b] < limit:
+                    limit, end = there + u[a - n_b], a
+    return limit, end, n_touched
+
+
+@njit(cache=True, nogil=True)
+def repair(
+    pointers: Ints,
+    edges: Ints,
+    ends_a: Ints,
+    ends_b: Ints,
+    weights: Ints,
+    slots_a: Ints,
+    slots_b: Ints,
+    u: Ints,
+    v: Ints,
+    chosen: Flags,
+) -> None:
+    """Mend every exposed vertex of side A; call it with the sides exchanged for those of B.
+
+    From an exposed vertex, Dijkstra's algorithm walks unchosen edges from A to B at cost ``u + v - w`` and chosen
+    edges from B back to A at cost ``w - u - v``. A path may end at a vertex of B with room, at cost 0 more, or at
+    any vertex of A by giving up the chosen edge it came by (the root: by staying unmatched), at cost u more. The
+    cheapest end wins; duals of the vertices nearer than it move so that the path becomes tight, and the edges
+    along it change between chosen and unchosen. No path longer than the root's own u is ever looked at.
+    """
+    n_a, n_b = slots_a.shape[0], slots_b.shape[0]
+    distance = np.full(n_b + n_a, FAR, np.int64)
+    came_by = np.full(n_b + n_a, -1, np.int64)
+    done = np.zeros(n_b + n_a, np.bool_)
+    touched = np.empty(n_b + n_a, np.int64)
+    heap_key = np.empty(weights.size + n_a * slots_a.shape[1] + 1, np.int64)
+    heap_node = np.empty_like(heap_key)
+    for root in range(n_a):
+        while u[root] > 0 and not full(slots_a, root):
+            limit, end, n_touched = cheapest_end(
+                root,
+                pointers,
+                edges,
+                ends_a,
+                ends_b,
+                weights,
+                slots_b,
+                u,
+                v,
+                chosen,
+                distance,
+                came_by,
+                done,
+                touched,
+                heap_key,
+                heap_node,
+            )
+            for node in touched[:n_touched]:
+                closer = max(0, limit - distance[node])
+                if node < n_b:
+                    v[node] += closer
+                else:
+                    u[node - n_b] -= closer
+            flip(root, end, n_b, came_by, ends_a, ends_b, slots_a, slots_b, chosen)
+            for node in touched[:n_touched]:
+                distance[node], came_by[node], done[node] = FAR, -1, False
+
+
+@njit(cache=True, nogil=True)
+def flip(
+    root: int,
+    end: int,
+    n_b: int,
+    came_by: Ints,
+    ends_a: Ints,
+    ends_b: Ints,
+    slots_a: Ints,
+    slots_b: Ints,
+    chosen: Flags,
+) -> None:
+    """Exchange chosen and unchosen edges on the path that leads from `root` to `end`."""
+    node = end
+    if node >= n_b:  # it ends on side A: the edge it came by is given up, and nothing replaces it
+        if node == n_b + root:
+            return
+        edge = came_by[node]
+        chosen[edge] = False
+        take(slots_a, node - n_b, edge)
+        node = ends_b[edge]
+        take(slots_b, node, edge)
+    while True:
+        edge = came_by[node]
+        a = ends_a[edge]
+        chosen[edge] = True
+        put(slots_b, node, edge)
+        if a == root:
+            put(slots_a, a, edge)
+            return
+        given_up = came_by[n_b + a]
+        chosen[given_up] = False
+        take(slots_a, a, given_up)
+        put(slots_a, a, edge)
+        node = ends_b[given_up]
+        take(slots_b, node, given_up)
+
+
+@njit(cache=True, nogil=True)
+def solve(
+    indptr: Ints, indices: Ints, weights: Ints, n_b: int, capacity_a: int, capacity_b: int, prices: Ints, epsilon: int
+) -> tuple[Flags, Ints, Ints]:
+    """Solve the b-matching problem to optimality.
+
+    Parameters
+    ----------
+    indptr, indices, weights
+        The graph in CSR form: for each vertex of A its vertices of B and the edges' weights, int64 and positive.
+        No vertex of B may be listed twice for the same vertex of A.
+    n_b
+        The number of vertices of B.
+    capacity_a, capacity_b
+        How many edges a vertex of A and of B may have.
+    prices
+        Duals of B to start from, int64 and >= 0; zeros for a cold start.
+    epsilon
+        The auction's step: smaller gives better duals after more bids. It does not change the optimum.
+
+    Returns
+    -------
+    chosen, u, v
+        For every edge whether it was chosen, and the optimal duals of A and B.
+    """
+    n_a = indptr.size - 1
+    slots_a = np.full((n_a, capacity_a), -1, np.int64)
+    slots_b = np.full((n_b, capacity_b), -1, np.int64)
+    u = np.zeros(n_a, np.int64)
+    v = prices.copy()
+    ends_a = np.empty(indices.size, np.int64)
+    for a in range(n_a):
+        ends_a[indptr[a] : indptr[a + 1]] = a
+    chosen = auction(indptr, indices, weights, slots_a, slots_b, v, epsilon, 50 * (indices.size + n_a * capacity_a))
+    settle(indptr, indices, weights, slots_a, slots_b, u, v, chosen)
+    edges = np.arange(indices.size)
+    repair(indptr, edges, ends_a, indices, weights, slots_a, slots_b, u, v, chosen)
+    pointers, edges = transpose(indices, n_b)
+    repair(pointers, edges, indices, ends_a, weights, slots_b, slots_a, v, u, chosen)
+    return chosen, u, v

@@ -1,0 +1,144 @@
+"""Scans over one block of float32 scores that give answers exact in float64.
+
+BLAS computes a block of inner products in float32, whose rounding depends on the block's shape and the number of
+threads. So the block is used only as a filter. For any order of summation,
+
+    |fl(q·t) - q·t|  <=  gamma_d |q| |t|,     gamma_d = d eps / (1 - d eps),  eps = 2^-24
+
+(Higham 2002, section 3.1). Whatever could matter within that bound, the *slack* of a row, is computed again in
+float64 with one fixed order of summation. The results are therefore those of a full search in float64, ties by
+lower index, whatever the blocks and threads were.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from bilex.arrays import Floats, Indices, Vectors
+
+__all__ = ["count_block", "edge_scores", "row_norms", "scan_block", "slack_factor"]
+
+CHUNK = 64
+
+
+def slack_factor(dimension: int) -> float:
+    """Give gamma_d, doubled to leave room for the rounding of the float64 arithmetic around it."""
+    eps = 2.0**-24
+    return 2 * dimension * eps / (1 - dimension * eps)
+
+
+@njit(cache=True, nogil=True)
+def dot(x: Vectors, y: Vectors) -> float:
+    """Inner product of two float32 rows in float64, in an order that never changes."""
+    n = x.size
+    even = n - n % 4
+    sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
+    for i in range(0, even, 4):
+        sum0 += np.float64(x[i]) * np.float64(y[i])
+        sum1 += np.float64(x[i + 1]) * np.float64(y[i + 1])
+        sum2 += np.float64(x[i + 2]) * np.float64(y[i + 2])
+        sum3 += np.float64(x[i + 3]) * np.float64(y[i + 3])
+    for i in range(even, n):
+        sum0 += np.float64(x[i]) * np.float64(y[i])
+    return (sum0 + sum1) + (sum2 + sum3)
+
+
+@njit(cache=True, nogil=True)
+def scan_block(
+    scores: Vectors, queries: Vectors, targets: Vectors, first_target: int, slack: Floats, best: Floats, where: Indices
+) -> None:
+    """Merge one block of scores into the running best k of each query.
+
+    Parameters
+    ----------
+    scores
+        Float32 inner products of `queries` with ``targets[first_target:first_target + width]``.
+    slack
+        For each query, a bound on the error of its scores.
+    best, where
+        The k best float64 scores so far, largest first, and their targets; changed in place.
+    """
+    k = best.shape[1]
+    width = scores.shape[1]
+    for row in range(scores.shape[0]):
+        low = np.float32(best[row, k - 1] - slack[row])
+        for start in range(0, width, CHUNK):
+            stop = min(start + CHUNK, width)
+            hits = 0
+            for column in range(start, stop):  # branch-free, so that it is vectorised
+                hits += scores[row, column] >= low
+            if hits == 0:
+                continue
+            for column in range(start, stop):
+                if scores[row, column] < low:
+                    continue
+                target = first_target + column
+                score = dot(queries[row], targets[target])
+                place = k
+                while place > 0 and score > best[row, place - 1]:
+                    place -= 1
+                if place == k:
+                    continue
+                for i in range(k - 1, place, -1):
+                    best[row, i] = best[row, i - 1]
+                    where[row, i] = where[row, i - 1]
+                best[row, place] = score
+                where[row, place] = target
+                low = np.float32(best[row, k - 1] - slack[row])
+
+
+@njit(cache=True, nogil=True)
+def count_block(
+    scores: Vectors,
+    queries: Vectors,
+    targets: Vectors,
+    first_target: int,
+    slack: Floats,
+    level: Floats,
+    chosen: Indices,
+    above: Indices,
+) -> None:
+    """Count, for each query, the targets of one block that come before `chosen` by score, then by index.
+
+    `level` is the float64 score of each query with its chosen target; `above` is changed in place.
+    """
+    width = scores.shape[1]
+    for row in range(scores.shape[0]):
+        low = np.float32(level[row] - slack[row])
+        high = level[row] + slack[row]
+        for start in range(0, width, CHUNK):
+            stop = min(start + CHUNK, width)
+            hits = 0
+            for column in range(start, stop):
+                hits += scores[row, column] >= low
+            if hits == 0:
+                continue
+            for column in range(start, stop):
+                if scores[row, column] < low:
+                    continue
+                if scores[row, column] > high:
+                    above[row] += 1
+                    continue
+                target = first_target + column
+                score = dot(queries[row], targets[target])
+                if score > level[row] or (score == level[row] and target < chosen[row]):
+                    above[row] += 1
+
+
+@njit(cache=True, nogil=True)
+def edge_scores(queries: Vectors, targets: Vectors, rows: Indices, columns: Indices) -> Floats:
+    """Float64 inner products of ``queries[rows[e]]`` and ``targets[columns[e]]`` for each edge e."""
+    scores = np.empty(rows.size, np.float64)
+    for edge in range(rows.size):
+        scores[edge] = dot(queries[rows[edge]], targets[columns[edge]])
+    return scores
+
+
+@njit(cache=True, nogil=True)
+def row_norms(vectors: Vectors) -> Floats:
+    """Euclidean norm of each float32 row, in float64."""
+    norms = np.empty(vectors.shape[0], np.float64)
+    for row in range(vectors.shape[0]):
+        norms[row] = np.sqrt(dot(vectors[row], vectors[row]))
+    return norms

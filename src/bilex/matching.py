@@ -1,0 +1,194 @@
+"""The Viterbi E-step's problem and its exact solution: the best edge set that a prior allows.
+
+Paper, section 4.1 and the appendix. The matching is partial: a word may stay unmatched at weight 0, and an edge of
+weight <= 0 is never chosen. (Solving for a perfect matching and deleting edges afterwards is not equivalent.)
+
+Every solution carries its proof. For any duals u, v >= 0 and capacities a, b, weak duality says that no allowed
+edge set is worth more than
+
+    D(u, v) = a Σ u + b Σ v + Σ max(0, w - u - v),      the last sum over all edges
+
+so ``D - objective`` bounds what the solution could be missing, whatever the solver did to find it. It is computed
+afresh from the original weights, and a gap that is not negligible is an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bilex.arrays import Floats, Indices
+from bilex.errors import BilexError
+from bilex.priors import Prior
+
+__all__ = ["CertificateError", "Graph", "Matching", "certificate", "solve"]
+
+WEIGHT_BITS = 50  # weights become integers of at most this many bits: paths of them never overflow 63
+AUCTION_STEP = 1e-3  # the auction's epsilon, as a part of the largest weight
+GAP_LIMIT = 1e-9  # relative to the objective
+
+
+class CertificateError(BilexError):
+    """A matching could not be proved optimal: a defect of bilex, never of the input."""
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A sparse weighted bipartite graph, in CSR form by source word, targets in ascending order."""
+
+    indptr: Indices
+    indices: Indices
+    weights: Floats
+    n_targets: int
+
+    @classmethod
+    def from_edges(cls, source: Indices, target: Indices, weights: Floats, shape: tuple[int, int]) -> Graph:
+        """Build it from a list of edges in any order; an edge listed twice counts once."""
+        key = source * np.int64(shape[1]) + target
+        key, first = np.unique(key, return_index=True)
+        indptr = np.searchsorted(key, np.arange(shape[0] + 1) * np.int64(shape[1]))
+        return cls(indptr.astype(np.int64), key % shape[1], weights[first], shape[1])
+
+    @property
+    def n_sources(self) -> int:
+        """The number of source words, with or without an edge."""
+        return len(self.indptr) - 1
+
+    @property
+    def rows(self) -> Indices:
+        """The source word of every edge."""
+        return np.repeat(np.arange(self.n_sources), np.diff(self.indptr))
+
+    def where(self, keep: np.ndarray) -> Graph:
+        """Give the graph of only those edges."""
+        indptr = np.concatenate([[0], np.cumsum(keep)])[self.indptr]
+        return Graph(indptr, self.indices[keep], self.weights[keep], self.n_targets)
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """An optimal edge set: pairs (source[e], target[e]) in ascending order, and the proof of optimality.
+
+    `gap` is the certificate: dual bound minus objective, at least -rounding. `source_duals` and `target_duals` are
+    the u and v of the bound.
+    """
+
+    source: Indices
+    target: Indices
+    objective: float
+    gap: float
+    source_duals: Floats
+    target_duals: Floats
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def mirrored(self) -> Matching:
+        """Give the same matching with source and target exchanged."""
+        order = np.lexsort((self.source, self.target))
+        return Matching(
+            self.target[order],
+            self.source[order],
+            self.objective,
+            self.gap,
+            self.target_duals,
+            self.source_duals,
+        )
+
+
+def solve(graph: Graph, prior: Prior) -> Matching:
+    """Find the allowed edge set of largest total weight, with its certificate.
+
+    The prior's `log_odds` is added to every weight. Raises `CertificateError` rather than return a matching that
+    is not proved optimal.
+    """
+    graph = Graph(graph.indptr, graph.indices, graph.weights + prior.log_odds, graph.n_targets)
+    if prior.targets_choose:
+        chosen, u, v = choose_by_target(graph, prior.null)
+    elif prior.sources_choose:
+        raise BilexError("mirror the prior and the graph first: targets choose")
+    else:
+        chosen, u, v = solve_capacities(graph, prior)
+    matching = Matching(graph.rows[chosen], graph.indices[chosen], float(graph.weights[chosen].sum()), 0.0, u, v)
+    gap = certificate(graph, matching, prior)
+    if not gap <= GAP_LIMIT * max(1.0, abs(matching.objective)):
+        raise CertificateError(f"the matching misses its certificate by {gap:g}; please report this as a bug")
+    return Matching(matching.source, matching.target, matching.objective, gap, u, v)
+
+
+def solve_capacities(graph: Graph, prior: Prior) -> tuple[np.ndarray, Floats, Floats]:
+    """Solve for limited capacities on both sides, with integer weights in the kernel."""
+    from bilex.kernels import matching as kernel
+
+    positive = graph.weights > 0
+    chosen = np.zeros(len(graph.weights), np.bool_)
+    worth = graph.where(positive)
+    if not len(worth.weights):
+        return chosen, np.zeros(graph.n_sources), np.zeros(graph.n_targets)
+    largest = worth.weights.max()
+    scale = 2.0 ** (WEIGHT_BITS - np.ceil(np.log2(largest)))
+    weights = np.maximum(np.rint(worth.weights * scale), 1).astype(np.int64)
+    chosen[positive], u, v = kernel.solve(
+        worth.indptr,
+        worth.indices,
+        weights,
+        graph.n_targets,
+        prior.source_capacity,
+        prior.target_capacity,
+        np.zeros(graph.n_targets, np.int64),
+        np.int64(max(1, AUCTION_STEP * weights.max())),
+    )
+    return chosen, u / scale, v / scale
+
+
+def choose_by_target(graph: Graph, null: bool) -> tuple[np.ndarray, Floats, Floats]:
+    """Let every target take its best source, ties by lower source; with `null`, only at a positive weight."""
+    order = np.lexsort((graph.rows, -graph.weights, graph.indices))
+    _, first = np.unique(graph.indices[order], return_index=True)
+    best = order[first]
+    if null:
+        best = best[graph.weights[best] > 0]
+    chosen = np.zeros(len(graph.weights), np.bool_)
+    chosen[best] = True
+    v = np.zeros(graph.n_targets)
+    v[graph.indices[best]] = graph.weights[best]
+    return chosen, np.zeros(graph.n_sources), v
+
+
+def certificate(graph: Graph, matching: Matching, prior: Prior) -> float:
+    """Compute how much the matching could be missing: the dual bound minus the weight of its pairs.
+
+    Raises `CertificateError` if the pairs are not edges of the graph, or break the prior's limits.
+    """
+    edges = np.searchsorted(
+        graph.rows * np.int64(graph.n_targets) + graph.indices,
+        matching.source * np.int64(graph.n_targets) + matching.target,
+    )
+    inside = edges < len(graph.weights)
+    same = inside.all() and (graph.rows[edges] == matching.source).all()
+    if not (same and (graph.indices[edges] == matching.target).all() and len(np.unique(edges)) == len(edges)):
+        raise CertificateError("the matching holds a pair that is not in the graph, or one twice")
+    check_limits(graph, matching, prior)
+    u, v = matching.source_duals, matching.target_duals
+    bound = np.maximum(graph.weights - u[graph.rows] - v[graph.indices], 0).sum()
+    if prior.null and (u.min(initial=0) < 0 or v.min(initial=0) < 0):
+        raise CertificateError("the certificate has a negative dual")
+    for capacity, dual in ((prior.source_capacity, u), (prior.target_capacity, v)):
+        if capacity is not None:
+            bound += capacity * dual.sum()
+        elif dual.any():  # an unlimited side has no constraint, and so no dual
+            raise CertificateError("the certificate has a dual on the side without limits")
+    return float(bound - graph.weights[edges].sum())
+
+
+def check_limits(graph: Graph, matching: Matching, prior: Prior) -> None:
+    """Raise if a word has more pairs than the prior allows, or none where it must have one."""
+    for pairs, capacity in (
+        (matching.source, prior.source_capacity),
+        (matching.target, prior.target_capacity),
+    ):
+        if capacity is not None and np.bincount(pairs).max(initial=0) > capacity:
+            raise CertificateError("the matching breaks the limits of the prior")
+    if not prior.null and len(np.unique(graph.indices)) != len(matching.target):
+        raise CertificateError("the prior has no null option, but a target that could be matched is not")
