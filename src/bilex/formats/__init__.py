@@ -1,0 +1,71 @@
+"""Files in and out. Which reader a file of vectors needs is decided here, by its content where possible."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bilex.errors import BilexError, InputError
+from bilex.formats.cleaning import Loaded
+from bilex.formats.streams import ByteStream, refuse_foreign
+
+__all__ = ["Loaded", "read_vectors"]
+
+
+def read_vectors(
+    path: str | os.PathLike[str], limit: int | None = None, vocabulary: str | os.PathLike[str] | None = None
+) -> Loaded:
+    """Read the first ``limit`` word vectors of a file in any of the formats.
+
+    Parameters
+    ----------
+    path
+        Text or word2vec binary (both may be gzipped), ``.npy`` or ``.safetensors``.
+    limit
+        How many rows to read, from the top; None reads all.
+    vocabulary
+        The file with the words of a matrix that does not bring its own.
+
+    Returns
+    -------
+    Loaded
+        The words, the vectors, and what was repaired.
+    """
+    if limit is not None and limit <= 0:
+        raise BilexError(f"the limit is {limit}; it must be at least 1")
+    with ByteStream(path) as stream:
+        refuse_foreign(stream)
+        if _is_matrix(stream):
+            return _read_matrix(stream, limit, vocabulary)
+        if vocabulary is not None:
+            raise InputError(
+                stream.path,
+                "the file has its words inside",
+                "give a vocabulary only with .npy or .safetensors",
+            )
+        # Imported where they are needed: the text reader brings numba with it, and that takes its time.
+        from bilex.formats.word2vec import looks_like_word2vec, read_word2vec
+
+        named_binary = Path(stream.path.removesuffix(".gz")).suffix.lower() == ".bin"
+        if looks_like_word2vec(stream.head, named_binary):
+            return read_word2vec(stream, limit)
+        from bilex.formats.text import read_text
+
+        return read_text(stream, limit)
+
+
+def _is_matrix(stream: ByteStream) -> bool:
+    suffix = Path(stream.path.removesuffix(".gz")).suffix.lower()
+    return suffix in (".npy", ".safetensors") or stream.head.startswith(b"\x93NUMPY")
+
+
+def _read_matrix(stream: ByteStream, limit: int | None, vocabulary: str | os.PathLike[str] | None) -> Loaded:
+    from bilex.formats.arrays import read_npy, read_safetensors
+
+    if stream.size is None:
+        raise InputError(
+            stream.path, "a matrix is only read from a plain file", "decompress or copy it to a file first"
+        )
+    if Path(stream.path).suffix.lower() == ".safetensors":
+        return read_safetensors(stream.path, limit, vocabulary)
+    return read_npy(stream.path, limit, vocabulary)

@@ -1,0 +1,146 @@
+"""Vectors as a matrix: ``.npy`` and ``.safetensors``, with their words in the file or in one beside it.
+
+Files are mapped, never unpickled, and converted to float32 a block at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilex.errors import InputError
+from bilex.formats.cleaning import Collector, Loaded, check_finite, decode_words
+from bilex.formats.vocabulary import find_vocabulary, fit_to_rows, read_vocabulary
+
+__all__ = ["collect_matrix", "read_npy", "read_safetensors"]
+
+_ROWS_AT_A_TIME = 4096
+_FLOATS = {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}
+_PREFERRED = ("vectors", "embeddings")
+
+
+def read_npy(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | None) -> Loaded:
+    """Read a NumPy matrix; its words come from a vocabulary file."""
+    try:
+        # Unlike numpy.load, this opens nothing but the .npy format and has no way to unpickle.
+        matrix = np.lib.format.open_memmap(path, mode="r")
+    except (ValueError, TypeError, OSError, OverflowError, MemoryError, EOFError, SyntaxError) as error:
+        raise InputError(
+            path, f"not a readable NumPy matrix ({_one_line(error)})", "save it again with numpy.save"
+        ) from None
+    if matrix.dtype.kind != "f" or matrix.dtype.itemsize > 8 or matrix.ndim != 2:
+        raise InputError(
+            path,
+            f"the array is {matrix.ndim}-dimensional of type {matrix.dtype}",
+            "save a matrix of float16, float32 or float64, one row per word",
+        )
+    return _with_vocabulary(path, matrix, limit, vocabulary)
+
+
+def read_safetensors(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | None) -> Loaded:
+    """Read the matrix of a safetensors file; its words are in a tensor ``words`` or in a vocabulary file."""
+    header, offset = _safetensors_header(path)
+    matrices = [name for name, entry in header.items() if entry["dtype"] in _FLOATS and len(entry["shape"]) == 2]
+    if not matrices:
+        raise InputError(
+            path,
+            "no two-dimensional tensor of floats in the file",
+            "save the vectors as a tensor named vectors",
+        )
+    name = next((name for name in _PREFERRED if name in matrices), matrices[0])
+    entry = header[name]
+    matrix = _map_tensor(path, entry, offset, _FLOATS[entry["dtype"]])
+    bfloat = entry["dtype"] == "BF16"
+    stored = header.get("words")
+    if vocabulary is None and stored is not None and stored["dtype"] == "U8":
+        words = _map_tensor(path, stored, offset, "u1").tobytes().split(b"\n")
+        return collect_matrix(path, matrix, fit_to_rows(path, words, len(matrix)), limit, bfloat=bfloat)
+    return _with_vocabulary(path, matrix, limit, vocabulary, bfloat=bfloat)
+
+
+def collect_matrix(
+    path: str,
+    matrix: NDArray[Any],
+    words: Sequence[bytes | str],
+    limit: int | None,
+    *,
+    bfloat: bool = False,
+    paths: tuple[str, ...] | None = None,
+    repairs: Sequence[str] = (),
+) -> Loaded:
+    """Turn a matrix and its words into float32 rows, checked and without the unusable ones.
+
+    ``bfloat`` says that the matrix holds bfloat16 numbers as integers, since NumPy has no such type.
+    """
+    rows, dimension = matrix.shape
+    if dimension == 0:
+        raise InputError(path, "the vectors have no dimensions", "check that it is the right file")
+    wanted = rows if limit is None else min(rows, limit)
+    collector = Collector(path, dimension, wanted)
+    for start in range(0, wanted, _ROWS_AT_A_TIME):
+        stop = min(start + _ROWS_AT_A_TIME, wanted)
+        block = collector.reserve(stop - start)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if bfloat:
+                # bfloat16 is the upper half of a float32.
+                block[:] = (matrix[start:stop].astype(np.uint32) << 16).view(np.float32)
+            else:
+                block[:] = matrix[start:stop]
+        check_finite(path, block, start + 1)
+        found = words[start:stop]
+        decoded = [word if isinstance(word, str) else decode_words([word])[0] for word in found]
+        collector.keep(decoded, np.arange(start + 1, stop + 1))
+    return collector.finish((path,) if paths is None else paths, repairs)
+
+
+def _with_vocabulary(
+    path: str,
+    matrix: NDArray[Any],
+    limit: int | None,
+    vocabulary: str | os.PathLike[str] | None,
+    *,
+    bfloat: bool = False,
+) -> Loaded:
+    words_path = find_vocabulary(path, vocabulary)
+    words, repairs = read_vocabulary(words_path)
+    words = fit_to_rows(words_path, words, len(matrix))
+    return collect_matrix(path, matrix, words, limit, bfloat=bfloat, paths=(path, words_path), repairs=repairs)
+
+
+def _safetensors_header(path: str) -> tuple[dict[str, Any], int]:
+    """Return the tensors' descriptions and where their data begins.
+
+    The safetensors library checks the file (sizes, overlaps, limits); what it accepts is then safe to map. It
+    is not used to read, because it has no way to give bfloat16 to NumPy.
+    """
+    from safetensors import SafetensorError, safe_open  # a compiled library, rarely needed
+
+    try:
+        with safe_open(path, framework="numpy"):
+            pass
+        with Path(path).open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(length))
+    except (SafetensorError, OSError, ValueError) as error:
+        raise InputError(
+            path, f"not a readable safetensors file ({_one_line(error)})", "get or save the file again"
+        ) from None
+    header.pop("__metadata__", None)
+    return header, 8 + length
+
+
+def _map_tensor(path: str, entry: dict[str, Any], offset: int, dtype: str) -> NDArray[Any]:
+    shape = tuple(entry["shape"])
+    if 0 in shape:
+        return np.zeros(shape, dtype=dtype)
+    return np.memmap(path, dtype=dtype, mode="r", offset=offset + entry["data_offsets"][0], shape=shape)
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:100]

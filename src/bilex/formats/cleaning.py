@@ -1,0 +1,164 @@
+"""What every reader of vectors does with the rows it found: leave out the unusable ones, and count them.
+
+The readers differ in how bytes become rows; which rows are kept is decided here, so that a duplicate word is
+treated alike whether it came from text, a binary file or a NumPy array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilex.errors import InputError
+from bilex.formats.streams import display
+
+__all__ = ["Collector", "Loaded", "Tally", "check_finite", "decode_words"]
+
+BAD_TEXT_TOLERATED = 0.01
+"""From this share of undecodable words on, the file is in another encoding rather than damaged in places."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Words and vectors as a reader found them, with what was repaired on the way, one sentence each."""
+
+    words: list[str]
+    vectors: NDArray[np.float32]
+    paths: tuple[str, ...]
+    repairs: tuple[str, ...]
+
+
+class Tally:
+    """How often something was repaired, and where it was first seen."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first = ""
+
+    def add(self, line: int, word: str | None = None) -> None:
+        """Count one repair."""
+        if not self.count:
+            self.first = f"line {line}" if word is None else f"{display(word)}, line {line}"
+            self.line = line
+        self.count += 1
+
+    def describe(self, singular: str, plural: str, what: str) -> list[str]:
+        """Return the sentence for the warning, or nothing if nothing was repaired."""
+        if not self.count:
+            return []
+        return [f"{self.count} {singular if self.count == 1 else plural} {what.format(first=self.first)}"]
+
+
+class Collector:
+    """Gathers rows into one array, without the unusable ones.
+
+    A reader asks for room (`reserve`), writes rows into it, and says what their words are (`keep`).
+
+    Parameters
+    ----------
+    path
+        The file, for messages.
+    dimension
+        Numbers per word.
+    expected
+        Rows to make room for at the start. The memory is not touched before rows arrive, but the caller
+        should bound it by what the file can hold: a header may say anything.
+    """
+
+    def __init__(self, path: str, dimension: int, expected: int = 0) -> None:
+        self._path, self.dimension = path, dimension
+        self._vectors = np.empty((expected, dimension), dtype=np.float32)
+        self._rows: dict[str, int] = {}
+        self.rows_seen = 0
+        self.duplicates, self.zeros, self.empty, self.undecodable = Tally(), Tally(), Tally(), Tally()
+
+    def reserve(self, count: int) -> NDArray[np.float32]:
+        """Return the place where the next ``count`` rows go. Do not hold it across another call."""
+        used = len(self._rows)
+        needed = used + count
+        if needed > len(self._vectors):
+            # Subtle: resizing in place moves memory pages instead of copying them, so the peak stays near the
+            # result's own size. It is safe because nobody holds a view of the array at this point.
+            roomier = max(needed, len(self._vectors) * 9 // 8)
+            self._vectors.resize((roomier, self.dimension), refcheck=False)
+        return self._vectors[used:needed]
+
+    def keep(self, words: Sequence[str | None], lines: NDArray[np.int64]) -> None:
+        """Take in the rows just written, one per word; ``None`` stands for a word that is not UTF-8."""
+        used = len(self._rows)
+        block = self._vectors[used : used + len(words)]
+        self.rows_seen += len(words)
+        filled: list[bool] = np.any(block, axis=1).tolist()
+        kept = []
+        for position, word in enumerate(words):
+            if word is None:
+                self.undecodable.add(int(lines[position]))
+            elif not word:
+                self.empty.add(int(lines[position]))
+            elif word in self._rows:
+                self.duplicates.add(int(lines[position]), word)
+            elif not filled[position]:
+                self.zeros.add(int(lines[position]), word)
+            else:
+                self._rows[word] = len(self._rows)
+                kept.append(position)
+        if len(kept) < len(words):
+            block[: len(kept)] = block[kept]
+
+    def finish(self, paths: tuple[str, ...], repairs: Sequence[str] = ()) -> Loaded:
+        """Return what was gathered, or raise if that is nothing or mostly unreadable."""
+        bad = self.undecodable
+        if bad.count and bad.count >= BAD_TEXT_TOLERATED * self.rows_seen:
+            raise InputError(
+                self._path,
+                f"{bad.count} of {self.rows_seen} words are not UTF-8",
+                "convert to UTF-8, e.g. with iconv",
+                line=bad.line,
+            )
+        if not self._rows:
+            raise InputError(self._path, "no usable word vector in the file", "check that it is the right file")
+        self._vectors.resize((len(self._rows), self.dimension), refcheck=False)
+        messages = [*repairs, *self._describe()]
+        return Loaded(list(self._rows), self._vectors, paths, tuple(messages))
+
+    def _describe(self) -> list[str]:
+        return [
+            *self.undecodable.describe("word", "words", "not UTF-8 left out (first: {first})"),
+            *self.empty.describe("empty word", "empty words", "left out (first: {first})"),
+            *self.duplicates.describe(
+                "duplicate word", "duplicate words", "left out (first: {first}); the first occurrence is kept"
+            ),
+            *self.zeros.describe(
+                "word", "words", "left out because all numbers of the vector are zero (first: {first})"
+            ),
+        ]
+
+
+def check_finite(path: str, block: NDArray[np.float32], first_line: int) -> None:
+    """Raise if a row holds NaN or infinity, or a number too large for 32 bits (it has become infinite)."""
+    finite = np.isfinite(block).all(axis=1)
+    if not finite.all():
+        raise InputError(
+            path,
+            "a number is NaN, infinite or too large for 32 bits",
+            "remove or correct this word",
+            line=first_line + int(np.argmin(finite)),
+        )
+
+
+def decode_words(words: Sequence[bytes | memoryview]) -> list[str | None]:
+    """Decode each word from UTF-8; ``None`` where that is impossible."""
+    try:
+        return [str(word, "utf-8") for word in words]
+    except UnicodeDecodeError:
+        return [_decode(word) for word in words]
+
+
+def _decode(word: bytes | memoryview) -> str | None:
+    try:
+        return str(word, "utf-8")
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,239 @@
+"""Bytes in: one way to open a file, plain or gzipped, and to walk through it with bounded memory.
+
+Plain files are read in blocks rather than mapped: it costs the same, a pipe works too, and a file that
+shrinks while it is read gives an error instead of killing the process.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+import zlib
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilex.errors import InputError
+
+__all__ = ["BLOCK", "BOM", "MAXIMUM_WORD", "ByteStream", "Window", "display", "refuse_foreign"]
+
+BLOCK = 1 << 23
+"""Bytes of text held at a time; also the longest line that is accepted."""
+
+MAXIMUM_WORD = 10_000
+"""Bytes in the longest word that is believed to be a word."""
+
+BOM = b"\xef\xbb\xbf"
+_HEAD = 1 << 16
+_COMPRESSED_READ = 1 << 18
+
+
+class _Readable(Protocol):
+    def readinto(self, buffer: memoryview, /) -> int | None: ...
+
+
+class _Gunzip:
+    """Decompresses only what is asked for, and tells damage apart from harmless extras at the end."""
+
+    def __init__(self, path: str, raw: io.FileIO) -> None:
+        self._path, self._raw = path, raw
+        self._pending = b""
+        self._member: zlib._Decompress | None = zlib.decompressobj(wbits=31)
+        self.trailing_garbage = False
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        while self._member is not None:
+            if not self._pending and not self._member.unconsumed_tail:
+                self._pending = self._raw.read(_COMPRESSED_READ) or b""
+                if not self._pending:
+                    raise InputError(self._path, "the gzip data stops early", "get the file again, it looks cut off")
+            data = self._member.unconsumed_tail or self._pending
+            self._pending = b""
+            try:
+                decoded = self._member.decompress(data, len(buffer))
+            except zlib.error as error:
+                raise InputError(self._path, f"the gzip data is damaged ({error})", "get the file again") from None
+            if self._member.eof:
+                self._next_member(self._member.unused_data)
+            if decoded:
+                buffer[: len(decoded)] = decoded
+                return len(decoded)
+        return 0
+
+    def _next_member(self, rest: bytes) -> None:
+        """Look at what follows a finished gzip member: another one, zero padding, or something foreign."""
+        self._member = None
+        rest = rest.lstrip(b"\0")
+        while len(rest) < 2:
+            more = self._raw.read(_COMPRESSED_READ)
+            if not more:
+                break
+            rest = (rest + more).lstrip(b"\0")
+        if rest.startswith(b"\x1f\x8b"):
+            self._member, self._pending = zlib.decompressobj(wbits=31), rest
+        elif rest:
+            self.trailing_garbage = True
+
+
+class ByteStream:
+    """An input file opened for reading, decompressed on the fly if it is gzipped.
+
+    Attributes
+    ----------
+    path
+        The file as the user named it.
+    head
+        The first bytes of the content, to recognise the format by.
+    size
+        How many bytes the content has, where that is known before it is read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self._raw = _open(self.path)
+        status = os.fstat(self._raw.fileno())
+        self.size: int | None = status.st_size if stat.S_ISREG(status.st_mode) else None
+        self._reader: _Readable = self._raw
+        self.compressed = False
+        try:
+            self.head = self._read_head()
+            if self.head.startswith(b"\x1f\x8b"):
+                self._start_gunzip()
+        except BaseException:
+            self._raw.close()
+            raise
+        self._head_left = memoryview(self.head)
+
+    def _start_gunzip(self) -> None:
+        gunzip = _Gunzip(self.path, self._raw)
+        gunzip._pending = self.head
+        self._reader, self.compressed, self.size = gunzip, True, None
+        self.head = self._read_head()
+
+    def _read_head(self) -> bytes:
+        buffer = bytearray(_HEAD)
+        filled = self._fill(memoryview(buffer))
+        return bytes(buffer[:filled])
+
+    def _fill(self, view: memoryview) -> int:
+        filled = 0
+        try:
+            while filled < len(view):
+                count = self._reader.readinto(view[filled:])
+                if not count:
+                    break
+                filled += count
+        except OSError as error:
+            raise InputError(self.path, f"reading failed ({error.strerror})", "check the disk and try again") from None
+        return filled
+
+    def readinto(self, view: memoryview) -> int:
+        """Fill ``view`` as far as the content reaches and say how far that was."""
+        taken = min(len(view), len(self._head_left))
+        view[:taken] = self._head_left[:taken]
+        self._head_left = self._head_left[taken:]
+        return taken + self._fill(view[taken:])
+
+    def read_all(self) -> bytes:
+        """Return everything that has not been read yet."""
+        parts = []
+        while True:
+            buffer = bytearray(BLOCK)
+            count = self.readinto(memoryview(buffer))
+            parts.append(bytes(buffer[:count]))
+            if count < BLOCK:
+                return b"".join(parts)
+
+    @property
+    def repairs(self) -> list[str]:
+        """What was put right while reading, one sentence each."""
+        if isinstance(self._reader, _Gunzip) and self._reader.trailing_garbage:
+            return ["something that is not gzip follows the gzip data; it was left out"]
+        return []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._raw.close()
+
+
+class Window:
+    """The part of a stream that is in memory: ``buffer[start:end]`` has been read and not yet consumed."""
+
+    def __init__(self, stream: ByteStream, capacity: int | None = None) -> None:
+        self._stream = stream
+        self.buffer = bytearray(capacity or BLOCK)
+        self.array: NDArray[np.uint8] = np.frombuffer(self.buffer, dtype=np.uint8)
+        self.start = self.end = 0
+        self.ended = False
+
+    def refill(self) -> None:
+        """Move what is left to the front and read on until the buffer is full or the content ends."""
+        left = self.end - self.start
+        self.buffer[:left] = self.buffer[self.start : self.end]
+        with memoryview(self.buffer) as view:
+            count = self._stream.readinto(view[left:])
+        self.start, self.end = 0, left + count
+        self.ended = self.end < len(self.buffer)
+
+
+def _open(path: str) -> io.FileIO:
+    try:
+        return io.FileIO(path, "rb")
+    except FileNotFoundError:
+        raise InputError(path, "no such file", "check the name and the folder") from None
+    except IsADirectoryError:
+        raise InputError(path, "this is a folder, not a file", "name a file in it") from None
+    except PermissionError:
+        raise InputError(path, "the file may not be read", "check its permissions") from None
+    except (OSError, ValueError) as error:
+        raise InputError(path, f"the file cannot be opened ({error})", "check the name") from None
+
+
+_PICKLE_SUFFIXES = {".kv", ".pkl", ".pickle"}
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
+_FASTTEXT_MODEL = (793712314).to_bytes(4, "little")
+_ARCHIVES = {
+    b"PK\x03\x04": ("a zip archive (or a NumPy .npz or PyTorch file)", "unpack it and name the file inside"),
+    b"BZh": ("compressed with bzip2", "decompress it with bunzip2, or use gzip"),
+    b"\xfd7zXZ\x00": ("compressed with xz", "decompress it with unxz, or use gzip"),
+    b"\x28\xb5\x2f\xfd": ("compressed with zstd", "decompress it with unzstd, or use gzip"),
+    b"\x89HDF": ("an HDF5 file", "export the vectors as word2vec text"),
+    b"\xff\xfe": ("in UTF-16, not UTF-8", "convert it, e.g. with iconv -f UTF-16 -t UTF-8"),
+    b"\xfe\xff": ("in UTF-16, not UTF-8", "convert it, e.g. with iconv -f UTF-16 -t UTF-8"),
+}
+
+
+def refuse_foreign(stream: ByteStream) -> None:
+    """Raise if the content is of a kind that is not read: a pickle, a fastText model, an archive."""
+    if not stream.head:
+        raise InputError(stream.path, "the file is empty", "get the file again")
+    if _PICKLE.match(stream.head) or Path(stream.path).suffix.lower() in _PICKLE_SUFFIXES:
+        raise InputError(
+            stream.path,
+            "this is a pickle (gensim or Python), which could run any code and is never read",
+            "save the vectors in gensim with kv.save_word2vec_format('vectors.vec') and use that file",
+        )
+    if stream.head.startswith(_FASTTEXT_MODEL):
+        raise InputError(
+            stream.path,
+            "this is a fastText model, not a word2vec file",
+            "use the .vec file that belongs to it",
+        )
+    for magic, (kind, remedy) in _ARCHIVES.items():
+        if stream.head.startswith(magic):
+            raise InputError(stream.path, f"the file is {kind}", remedy)
+
+
+def display(text: bytes | str) -> str:
+    """Quote a piece of the input for a message: one line, printable, not too long."""
+    decoded = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return ascii_safe if len(ascii_safe := repr(decoded)) <= 42 else ascii_safe[:38] + "...'"

@@ -1,0 +1,302 @@
+"""Vectors as text: word2vec, fastText and GloVe files, with or without a header line, plain or gzipped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from bilex.errors import InputError
+from bilex.formats.cleaning import Collector, Loaded, Tally, decode_words
+from bilex.formats.examine import examine_line, fields_of, is_number
+from bilex.formats.streams import BOM, MAXIMUM_WORD, ByteStream, Window, display
+from bilex.kernels.parse import BLANK, EXAMINE, SPACED, parse_lines
+
+__all__ = ["read_text"]
+
+_HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*")
+
+
+@dataclass
+class _Lines:
+    """Some complete lines: ``data[starts[i]:ends[i]]`` is line ``first_number + i``."""
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    first_number: int
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def text(self, line: int) -> bytes:
+        return self.data[self.starts[line] : self.ends[line]].tobytes()
+
+
+class _LineReader:
+    """Cuts a stream into lines at line feeds and nowhere else, and drops the CR of Windows line ends."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._path = stream.path
+        self._window = Window(stream)
+        self._window.refill()
+        self.bom = self._window.buffer.startswith(BOM, 0, self._window.end)
+        self._window.start = len(BOM) if self.bom else 0
+        self._ahead: _Lines | None = None
+        self.number = 1
+        self.carriage_returns = 0
+        self.skipped_blanks = 0
+
+    def peek(self) -> _Lines:
+        """Return the lines that are in memory, reading on if none is complete; empty at the end."""
+        if self._ahead is None:
+            self._ahead = self._find_lines()
+        return self._ahead
+
+    def take(self, count: int) -> _Lines:
+        """Return up to ``count`` of the lines in memory and go on behind them."""
+        lines = self.peek()
+        taken = _Lines(lines.data, lines.starts[:count], lines.ends[:count], self.number)
+        endings = taken.ends < len(lines.data)
+        self.carriage_returns += int(np.count_nonzero(lines.data[taken.ends[endings]] == ord("\r")))
+        self.number += len(taken)
+        rest = _Lines(lines.data, lines.starts[count:], lines.ends[count:], self.number)
+        self._ahead = rest if len(rest) else None
+        return taken
+
+    def _find_lines(self) -> _Lines:
+        window = self._window
+        # Everything that was in memory has been taken, except for an incomplete line at the end.
+        last = window.buffer.rfind(b"\n", window.start, window.end)
+        if last < 0 and not window.ended:
+            window.refill()
+            last = window.buffer.rfind(b"\n", window.start, window.end)
+            if last < 0 and not window.ended:
+                raise InputError(
+                    self._path,
+                    f"the line is longer than {len(window.buffer):,} bytes",
+                    "check that this is a file of word vectors",
+                    line=self.number,
+                )
+        stop = window.end if window.ended else last + 1
+        data = window.array[window.start : stop]
+        window.start = stop
+        breaks = np.flatnonzero(data == ord("\n")).astype(np.int64)
+        ends = breaks if len(data) == 0 or data[-1] == ord("\n") else np.append(breaks, len(data))
+        starts = np.concatenate([np.zeros(min(1, len(ends)), dtype=np.int64), ends[:-1] + 1])
+        filled = ends > starts
+        returns = np.zeros(len(ends), dtype=np.bool_)
+        returns[filled] = data[ends[filled] - 1] == ord("\r")
+        return _Lines(data, starts, ends - returns, self.number)
+
+
+@dataclass
+class _Reading:
+    """The state of reading one file."""
+
+    path: str
+    collector: Collector
+    rows: int = 0
+    blanks: int = 0
+    pending_blanks: int = 0
+    spaced: Tally = field(default_factory=Tally)
+
+    def take(self, lines: _Lines, pool: ThreadPoolExecutor) -> None:
+        """Parse some lines and hand their rows to the collector."""
+        vectors = self.collector.reserve(len(lines))
+        word_ends = np.empty(len(lines), dtype=np.int64)
+        status = np.empty(len(lines), dtype=np.uint8)
+        # Each line is parsed on its own, so how the work is shared out cannot show in the result.
+        tasks = [
+            pool.submit(
+                parse_lines,
+                lines.data,
+                lines.starts[part],
+                lines.ends[part],
+                vectors[part],
+                word_ends[part],
+                status[part],
+            )
+            for part in _shares(len(lines), _threads())
+        ]
+        for task in tasks:
+            task.result()
+        whole = lines.data.data
+        words: list[bytes | memoryview] = [
+            whole[start:end] for start, end in zip(lines.starts.tolist(), word_ends.tolist(), strict=True)
+        ]
+        for line in np.flatnonzero(status == EXAMINE).tolist():
+            word, vectors[line] = examine_line(
+                self.path, lines.first_number + line, lines.text(line), self.collector.dimension
+            )
+            words[line] = word
+            if b" " in word or b"\t" in word:
+                status[line] = SPACED
+        self._check_lengths(words, lines.first_number)
+        self._count_blanks(status)
+        decoded = decode_words(words)
+        for line in np.flatnonzero(status == SPACED).tolist():
+            self.spaced.add(lines.first_number + line, decoded[line] or "")
+        self._keep(decoded, status != BLANK, vectors, lines.first_number)
+
+    def _keep(self, words: list[str | None], used: NDArray[np.bool_], vectors: NDArray[np.float32], first: int) -> None:
+        numbers = first + np.arange(len(words))
+        if not used.all():
+            rows = np.flatnonzero(used)
+            vectors[: len(rows)] = vectors[rows]
+            words, numbers = [words[row] for row in rows], numbers[rows]
+        self.rows += len(words)
+        self.collector.keep(words, numbers)
+
+    def _check_lengths(self, words: list[bytes | memoryview], first: int) -> None:
+        for line, length in enumerate(map(len, words)):
+            if length > MAXIMUM_WORD:
+                raise InputError(
+                    self.path,
+                    f"a word of {length:,} bytes (at most {MAXIMUM_WORD:,} are accepted)",
+                    "check that this is a file of word vectors",
+                    line=first + line,
+                )
+
+    def _count_blanks(self, status: NDArray[np.uint8]) -> None:
+        """Blank lines count once something follows them; at the end of a file they are nothing unusual."""
+        used = np.flatnonzero(status != BLANK)
+        if len(used):
+            self.blanks += self.pending_blanks + int(used[-1]) + 1 - len(used)
+            self.pending_blanks = len(status) - 1 - int(used[-1])
+        else:
+            self.pending_blanks += len(status)
+
+
+def read_text(stream: ByteStream, limit: int | None) -> Loaded:
+    """Read the first ``limit`` rows of a text file of word vectors.
+
+    A first line of two whole numbers is a header, "words numbers-per-word"; otherwise every line is a word.
+    """
+    reader = _LineReader(stream)
+    count, dimension = _shape(stream.path, reader)
+    expected = 0
+    if count is not None and stream.size is not None:
+        shortest_row = 2 * dimension + 1
+        expected = min(count, limit or count, stream.size // shortest_row + 1)
+    reading = _Reading(stream.path, Collector(stream.path, dimension, expected))
+    with ThreadPoolExecutor(_threads()) as pool:
+        for lines in _until(reader, reading, limit):
+            reading.take(lines, pool)
+    _check_count(reading, count, limit)
+    repairs = [*stream.repairs, *_describe(reader, reading, count)]
+    return reading.collector.finish((stream.path,), repairs)
+
+
+def _until(reader: _LineReader, reading: _Reading, limit: int | None) -> Iterator[_Lines]:
+    """Yield lines until ``limit`` rows are read, looking at nothing behind them."""
+    while limit is None or reading.rows < limit:
+        left = len(reader.peek()) if limit is None else limit - reading.rows
+        lines = reader.take(left)
+        if not len(lines):
+            return
+        yield lines
+
+
+def _shape(path: str, reader: _LineReader) -> tuple[int | None, int]:
+    """How many words the header promises (None without one) and how many numbers each has."""
+    first = _first_row(reader)
+    if first is None:
+        raise InputError(path, "the file holds nothing but blank lines", "check that it is the right file")
+    if b"\0" in first:
+        raise InputError(path, "this is not text", "check that it is a file of word vectors", line=reader.number)
+    header = _HEADER.fullmatch(first)
+    if header is None:
+        return None, _dimension(path, reader.number, first)
+    reader.take(1)
+    count, dimension = int(header[1]), int(header[2])
+    row = _first_row(reader)
+    if count == 0 or dimension == 0:
+        raise InputError(path, "the header promises no vectors", "get the file again", line=1)
+    if row is None:
+        raise InputError(
+            path,
+            f"the header promises {count} words but none follows",
+            "get the file again, it looks cut off",
+        )
+    fields = fields_of(row)
+    found = len(fields) - 1
+    # Checked before any memory is reserved: a header may claim any dimension, a line has only so many fields.
+    if found < dimension or (found > dimension and is_number(fields[1])):
+        raise InputError(
+            path,
+            f"the header says {dimension} numbers per word but this row has {found}",
+            "correct the header; if the first line is a word and not a header, put a header before it",
+            line=reader.number,
+        )
+    return count, dimension
+
+
+def _first_row(reader: _LineReader) -> bytes | None:
+    """Return the next line that is not blank without taking it; None at the end."""
+    while len(lines := reader.peek()):
+        text = lines.text(0)
+        if text.strip(b" \t"):
+            return text
+        reader.take(1)
+        reader.skipped_blanks += 1
+    return None
+
+
+def _dimension(path: str, number: int, line: bytes) -> int:
+    """How many numbers the first word has, in a file without header."""
+    fields = fields_of(line)
+    trailing = 0
+    for text in reversed(fields[1:]):
+        if not is_number(text):
+            break
+        trailing += 1
+    if trailing == 0 or (trailing < len(fields) - 1 and is_number(fields[1])):
+        bad = next((text for text in fields[1:] if not is_number(text)), None)
+        problem = "a word without numbers" if bad is None else f"{display(bad)} is not a number"
+        raise InputError(path, problem, "check that this is a file of word vectors", line=number)
+    return trailing
+
+
+def _check_count(reading: _Reading, count: int | None, limit: int | None) -> None:
+    promised = count if limit is None or count is None else min(count, limit)
+    if promised is not None and reading.rows < promised:
+        raise InputError(
+            reading.path,
+            f"the header promises {count} words but only {reading.rows} follow",
+            "get the file again, it looks cut off",
+        )
+
+
+def _describe(reader: _LineReader, reading: _Reading, count: int | None) -> list[str]:
+    """Say what was repaired in the text itself, one sentence each."""
+    repairs = []
+    if reader.bom:
+        repairs.append("byte order mark at the start left out")
+    if reader.carriage_returns:
+        repairs.append(f"{reader.carriage_returns} Windows line ends (CRLF) read as line ends")
+    if count is None:
+        repairs.append(f"no header line; read as {reading.rows} words of {reading.collector.dimension} numbers")
+    elif reading.rows > count:
+        repairs.append(f"the header promises {count} words but {reading.rows} follow; all of them were read")
+    if blanks := reader.skipped_blanks + reading.blanks:
+        repairs.append(f"{blanks} blank {'line' if blanks == 1 else 'lines'} before or between the words skipped")
+    repairs += reading.spaced.describe("word", "words", "with spaces kept as they are (first: {first})")
+    return repairs
+
+
+def _threads() -> int:
+    """As many as numba would use, so that NUMBA_NUM_THREADS governs this too."""
+    return int(numba.config.NUMBA_NUM_THREADS)
+
+
+def _shares(count: int, parts: int) -> list[slice]:
+    """Cut ``range(count)`` into contiguous parts of nearly equal length."""
+    edges = np.linspace(0, count, min(parts, max(count, 1)) + 1).astype(int).tolist()
+    return [slice(low, high) for low, high in pairwise(edges)]

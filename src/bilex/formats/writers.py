@@ -1,0 +1,95 @@
+"""Vectors out, in formats that can be read back exactly."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilex.errors import BilexError
+from bilex.formats.atomic import atomic_path, atomic_write
+from bilex.formats.examine import fields_of, is_number
+from bilex.formats.streams import display
+
+__all__ = ["write_vectors"]
+
+
+def write_vectors(path: str | os.PathLike[str], words: Sequence[str], vectors: NDArray[np.float32]) -> None:
+    """Write words and vectors in the format that the name's ending asks for.
+
+    Parameters
+    ----------
+    path
+        Ends in ``.vec`` or ``.txt`` (text, also with ``.gz`` behind it), ``.bin`` (word2vec binary) or
+        ``.safetensors``.
+    words, vectors
+        One row per word.
+    """
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
+    if suffixes[-1:] == [".safetensors"]:
+        _write_safetensors(path, words, vectors)
+    elif suffixes[-1:] == [".bin"]:
+        with atomic_write(path) as file:
+            _write_word2vec(path, file, words, vectors)
+    elif suffixes[-1:] in ([".vec"], [".txt"]):
+        with atomic_write(path) as file:
+            _write_text(path, file, words, vectors)
+    elif suffixes in ([".vec", ".gz"], [".txt", ".gz"]):
+        # No name and no time in the gzip header: the same vectors give the same bytes.
+        with atomic_write(path) as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+            _write_text(path, cast(BinaryIO, packed), words, vectors)
+    else:
+        raise BilexError(
+            f"{os.fspath(path)}: the name's ending does not tell the format; "
+            "use .vec, .txt, .vec.gz, .txt.gz, .bin or .safetensors"
+        )
+
+
+def _write_text(
+    path: str | os.PathLike[str], file: BinaryIO, words: Sequence[str], vectors: NDArray[np.float32]
+) -> None:
+    count, dimension = vectors.shape
+    row_format = " %.9g" * dimension + "\n"  # nine digits are enough to get every float32 back exactly
+    file.write(f"{count} {dimension}\n".encode())
+    for word, vector in zip(words, vectors, strict=True):
+        encoded = word.encode("utf-8")
+        fields = fields_of(encoded)
+        splits_wrongly = len(fields) > 1 and is_number(fields[1])
+        if b"\n" in encoded or encoded.strip(b" \t") != encoded or splits_wrongly:
+            raise _unwritable(path, word)
+        file.write(encoded + (row_format % tuple(vector.tolist())).encode())
+
+
+def _write_word2vec(
+    path: str | os.PathLike[str], file: BinaryIO, words: Sequence[str], vectors: NDArray[np.float32]
+) -> None:
+    count, dimension = vectors.shape
+    file.write(f"{count} {dimension}\n".encode())
+    for word, vector in zip(words, vectors, strict=True):
+        encoded = word.encode("utf-8")
+        if b" " in encoded or encoded.lstrip(b"\r\n") != encoded:
+            raise _unwritable(path, word)
+        file.write(encoded + b" " + vector.astype("<f4").tobytes() + b"\n")
+
+
+def _write_safetensors(path: str | os.PathLike[str], words: Sequence[str], vectors: NDArray[np.float32]) -> None:
+    from safetensors.numpy import save_file  # a compiled library, rarely needed
+
+    for word in words:
+        if "\n" in word:
+            raise BilexError(f"{os.fspath(path)}: the word {display(word)} has a line feed in it; rename it")
+    joined = np.frombuffer("\n".join(words).encode("utf-8"), dtype=np.uint8)
+    with atomic_path(path) as temporary:
+        save_file({"vectors": np.ascontiguousarray(vectors), "words": joined}, temporary)
+
+
+def _unwritable(path: str | os.PathLike[str], word: str) -> BilexError:
+    return BilexError(
+        f"{os.fspath(path)}: the word {display(word)} cannot be told from its numbers in this format; "
+        "save as .safetensors"
+    )

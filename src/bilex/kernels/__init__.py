@@ -1,0 +1,1 @@
+"""The inner loops, compiled by numba: arrays in, arrays out, no files and no messages."""
