@@ -225,7 +225,7 @@ def _shape(path: str, reader: _LineReader) -> tuple[int | None, int]:
             f"the header promises {count} words but none follows",
             "get the file again, it looks cut off",
         )
-    fields = fields_of(row)
+    fields = _with_word(row)
     found = len(fields) - 1
     # Checked before any memory is reserved: a header may claim any dimension, a line has only so many fields.
     if found < dimension or (found > dimension and is_number(fields[1])):
@@ -249,9 +249,16 @@ def _first_row(reader: _LineReader) -> bytes | None:
     return None
 
 
+def _with_word(line: bytes) -> list[bytes]:
+    """Split a line into fields; the first is empty if the line begins with a separator and then only has numbers."""
+    fields = fields_of(line)
+    empty_word = line[:1] in (b" ", b"\t") and all(map(is_number, fields))
+    return [b"", *fields] if empty_word else fields
+
+
 def _dimension(path: str, number: int, line: bytes) -> int:
     """How many numbers the first word has, in a file without header."""
-    fields = fields_of(line)
+    fields = _with_word(line)
     trailing = 0
     for text in reversed(fields[1:]):
         if not is_number(text):

@@ -11,27 +11,31 @@ import numpy as np
 
 from bilex.errors import InputError
 from bilex.formats.cleaning import Collector, Loaded, check_finite, decode_words
+from bilex.formats.examine import fields_of, is_number
 from bilex.formats.streams import BLOCK, MAXIMUM_WORD, ByteStream, Window
 
 __all__ = ["looks_like_word2vec", "read_word2vec"]
 
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?\n")
-_TEXT_CONTROLS = b"\t\n\r"
 
 
 def looks_like_word2vec(head: bytes, named_binary: bool) -> bool:
     """Whether a file is word2vec binary, by its first bytes and, in doubt, by its name.
 
-    After the header and the first word, text goes on with digits; floats as raw bytes do not look like text.
+    The first row of a text file ends with numbers in digits; a row of raw floats does not, and rarely goes long
+    without a control character.
     """
     header = _HEADER.match(head)
     if header is None:
         return False
+    first_row, line_feed, _ = head[header.end() :].partition(b"\n")
+    fields = fields_of(first_row.removesuffix(b"\r"))
+    whole = fields if line_feed else fields[:-1]
+    if len(whole) > 1 and all(map(is_number, whole[1:][-4:])):
+        return False
     begin = head.find(b" ", header.end()) + 1
-    numbers = head[begin : begin + min(4 * int(header[2]), 400)] if begin else head[header.end() :]
-    if named_binary:
-        return not numbers or numbers.strip(b"0123456789+-.eE \t\r\n") != b""
-    return any(byte < 32 and byte not in _TEXT_CONTROLS for byte in numbers)
+    floats = head[begin : begin + min(4 * int(header[2]), 400)] if begin else b""
+    return named_binary or any(byte < 32 and byte not in b"\t\n\r" for byte in floats)
 
 
 def read_word2vec(stream: ByteStream, limit: int | None) -> Loaded:
