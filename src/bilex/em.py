@@ -22,17 +22,18 @@ from bilex.priors import Prior
 
 __all__ = ["Fit", "Iteration", "Settings", "fit", "viterbi_em"]
 
-CONVERGED = "converged: the mean cosine of the induced pairs no longer improves"
+CONVERGED = "converged: the mean cosine of the induced pairs no longer changes"
 NOTHING_MATCHED = "failed: no pair of words is a better explanation than none"
 TOO_LONG = "the limit of iterations was reached"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How EM is run: the prior, the candidates per source word, and when to stop."""
+    """How EM is run: the prior, the candidates per source word, how many words it sees, and when to stop."""
 
     prior: Prior = field(default_factory=Prior)
     candidates: int = 3
+    max_rank: int | None = None
     tolerance: float = 1e-6
     max_iterations: int = 100
 
@@ -136,10 +137,11 @@ def fit(
     engine: Engine,
     report: Callable[[Iteration], None] = lambda iteration: None,
 ) -> Fit:
-    """Run EM from the pairs of a seed.
+    """Run EM from the pairs of a seed, on the `max_rank` most frequent words of both languages.
 
-    Where the prior lets the sources choose, the same model is read in the other direction: the source words are
-    drawn around their targets, so EM runs with the sides exchanged and Ω is turned round at the end.
+    The seed may use rarer words as well. Where the prior lets the sources choose, the same model is read in the
+    other direction: the source words are drawn around their targets, so EM runs with the sides exchanged and Ω is
+    turned round at the end.
     """
     rows, columns = seed
     if settings.prior.sources_choose:
@@ -148,4 +150,5 @@ def fit(
         theta = Theta(other.theta.omega.T, other.theta.omega.T @ other.theta.mu)
         return Fit(theta, other.matching.mirrored(), other.iterations, other.stopped)
     theta = Theta.from_pairs(source[rows], target[columns])
-    return viterbi_em(theta, source, target, settings, engine, report)
+    frequent = slice(settings.max_rank)
+    return viterbi_em(theta, source[frequent], target[frequent], settings, engine, report)

@@ -1,0 +1,54 @@
+# Everything sets itself up: a machine with Python 3.11 or later and make is enough.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help install demo test lint bench results clean
+
+help:
+	@echo "make demo     learn an English-French lexicon from the shipped vectors"
+	@echo "make test     run the tests"
+	@echo "make lint     check style, types and layers"
+	@echo "make bench    measure against the peers"
+	@echo "make results  measure on the shared data and write docs/results.md"
+	@echo "make install  make .venv with bilex and all that developing it needs"
+
+.venv/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "bilex needs Python 3.11 or later; say which with: make PYTHON=python3.12 demo"; exit 1; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/installed: .venv/made pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+.venv/developing: .venv/made pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ .venv/installed
+
+.venv/benchmarking: .venv/made pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@touch $@
+
+install: .venv/developing
+
+demo: .venv/installed
+	$(BIN)/bilex demo
+
+test: .venv/developing
+	$(BIN)/python -m pytest
+
+lint: .venv/developing
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/benchmarking
+	$(BIN)/python -m benchmarks
+
+results: .venv/installed
+	$(BIN)/python -m tools.results
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,85 @@
+"""The command line. Data goes to stdout, progress and warnings to stderr; an error is one line.
+
+Only light modules are imported here and in the commands' files: what a command needs it imports when it runs, so
+that ``bilex --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+import click
+
+from bilex.cli.demo import demo
+from bilex.cli.evaluate import evaluate
+from bilex.cli.induce import induce
+from bilex.cli.translate import translate
+from bilex.errors import BilexError, BilexWarning
+from bilex.version import __version__
+
+__all__ = ["bilex", "main"]
+
+DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="bilex")
+def bilex() -> None:
+    """Bilingual lexicons from monolingual word vectors and a tiny seed.
+
+    Try `bilex demo`, then `bilex induce en.vec fr.vec -o en-fr`.
+    """
+
+
+for command in (demo, induce, translate, evaluate):
+    bilex.add_command(command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line; every way it can end becomes an exit code and at most one line on stderr."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", BilexWarning)
+        warnings.showwarning = show_warning
+        try:
+            bilex.main(args=arguments, prog_name="bilex", standalone_mode=False)
+        except click.exceptions.Exit as leaving:
+            return leaving.exit_code
+        except click.ClickException as error:
+            where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "bilex"
+            return complain(f"{error.format_message()} (see `{where} --help`)", WRONG_USAGE)
+        except (KeyboardInterrupt, click.Abort):
+            return complain("interrupted; nothing was written", INTERRUPTED)
+        except BilexError as error:
+            return complain(str(error), FAILED)
+        except BrokenPipeError:  # the reader of our output went away, as `head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return FAILED
+        except OSError as error:
+            return complain(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
+        except MemoryError:
+            return complain("out of memory; read fewer words with --limit", FAILED)
+        except Exception as error:
+            if os.environ.get("BILEX_DEBUG"):
+                raise
+            about = " ".join(f"{type(error).__name__}: {error}".split())
+            return complain(f"this is a bug in bilex ({about}); please report it, with BILEX_DEBUG=1 set", FAILED)
+    return DONE
+
+
+def complain(message: str, code: int) -> int:
+    """Print one line on stderr."""
+    click.echo(f"bilex: error: {message}", err=True)
+    return code
+
+
+def show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    """Print a warning of ours as one line on stderr; others are for developers."""
+    if issubclass(category, BilexWarning):
+        click.echo(f"bilex: warning: {message}", err=True)

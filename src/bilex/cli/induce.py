@@ -1,0 +1,116 @@
+"""``bilex induce``: learn a lexicon from two files of vectors."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bilex.cli.options import json_option, print_json, quiet_option
+
+if TYPE_CHECKING:
+    from bilex.runs import Run
+
+__all__ = ["induce"]
+
+PRIORS = (
+    "1:1",
+    "1:2",
+    "2:1",
+    "2:2",
+    "one-to-many",
+    "one-to-many-no-null",
+    "many-to-one",
+    "many-to-one-no-null",
+)
+
+
+@click.command()
+@click.argument("src", type=click.Path())
+@click.argument("trg", type=click.Path())
+@click.option("-o", "--output", metavar="RUN", help="The run directory to write.  [default: SRC-TRG]")
+@click.option(
+    "--seed",
+    default="identical",
+    show_default=True,
+    metavar="identical|numerals|FILE",
+    help="Where to start: words spelt the same, numerals, or a dictionary file.",
+)
+@click.option("--method", default="ruder2018", show_default=True, metavar="NAME", help="A method by its name.")
+@click.option("--prior", type=click.Choice(PRIORS), help="Which edge sets are allowed.  [default: the method's, 1:1]")
+@click.option("--candidates", type=int, metavar="K", help="Targets per source word in the matching.  [default: 3]")
+@click.option("--max-rank", type=int, metavar="N", help="Match only the N most frequent words of each language.")
+@click.option("--log-odds", type=float, metavar="X", help="Added to the weight of every pair.  [default: 0]")
+@click.option("--normalise", metavar="STEPS", help="Steps unit, center, none.  [default: unit,center,unit]")
+@click.option("--tolerance", type=float, help="Stop when the mean cosine changes by less.  [default: 1e-6]")
+@click.option("--max-iterations", type=int, metavar="N", help="Stop after N iterations at the latest.  [default: 100]")
+@click.option("--limit", type=int, default=200_000, show_default=True, help="Words to read from each file.")
+@click.option("--complete", is_flag=True, help="Also list the best CSLS neighbour of every unmatched word.")
+@click.option("--engine", default="local", show_default=True, help="Where the searches run.")
+@click.option("--threads", type=click.IntRange(1), help="Worker threads.  [default: all cores]")
+@json_option
+@quiet_option
+def induce(
+    src: str,
+    trg: str,
+    output: str | None,
+    seed: str,
+    method: str,
+    limit: int,
+    complete: bool,
+    engine: str,
+    threads: int | None,
+    as_json: bool,
+    quiet: bool,
+    **changes: Any,
+) -> None:
+    """Learn a lexicon from the word vectors SRC and TRG.
+
+    Writes the directory RUN with lexicon.tsv, model.safetensors and run.json.
+    """
+    from bilex.cli.progress import watch
+    from bilex.embeddings import load
+    from bilex.engines import find_engine
+    from bilex.induction import induce as learn
+    from bilex.methods import find_method
+    from bilex.runs import run_directory
+
+    chosen = find_method(method).with_changes(changes)
+    place = output or default_output(src, trg)
+    with (
+        run_directory(place) as folder,
+        watch(quiet or as_json, chosen.tolerance, chosen.max_iterations) as reporter,
+    ):
+        where = find_engine(engine, threads=threads, progress=reporter.rows)
+        reporter.stage(f"reading {src}")
+        source = load(src, limit)
+        reporter.stage(f"reading {trg}")
+        target = load(trg, limit)
+        run = learn(source, target, seed, chosen, complete=complete, engine=where, reporter=reporter)
+        reporter.stage("writing")
+        run.write(folder)
+    if as_json:
+        print_json({"run": place, **run.info})
+    elif not quiet:
+        summarise(run, place)
+
+
+def default_output(src: str, trg: str) -> str:
+    """Name the run after the two files, in the current directory."""
+    names = (Path(os.path.basename(path).removesuffix(".gz")).stem for path in (src, trg))  # noqa: PTH119
+    return "-".join(names)
+
+
+def summarise(run: Run, place: str) -> None:
+    """Say in a few lines what came out."""
+    iterations = run.info["iterations"]
+    click.echo(
+        f"{run.info['pairs']} pairs from {run.info['configuration']['seed']['used']} seed pairs "
+        f"in {len(iterations)} iterations, {run.info['seconds']:.1f} s ({run.info['stopped']})"
+    )
+    click.echo(
+        f"mean cosine {iterations[-1]['mean_cosine']:.4f}, certificate gap {iterations[-1]['certificate_gap']:.1g}"
+    )
+    click.echo(f"lexicon: {Path(place) / 'lexicon.tsv'}")

@@ -1,0 +1,34 @@
+"""Options that several commands share, and how figures are printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["json_option", "print_json", "quiet_option", "retrieval_option", "reverse_option", "run_argument"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no summary; warnings and errors only.")
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
+reverse_option = click.option("--reverse", is_flag=True, help="From the target language to the source language.")
+run_argument = click.argument("run", type=click.Path(path_type=str))
+
+
+def retrieval_option(default: str) -> Callable[[Command], Command]:
+    """Let the user choose between nearest neighbours and CSLS."""
+    return click.option(
+        "--retrieval",
+        type=click.Choice(["nn", "csls"]),
+        default=default,
+        show_default=True,
+        help="By cosine, or by CSLS, which corrects for hubs.",
+    )
+
+
+def print_json(data: Mapping[str, Any]) -> None:
+    """Print one JSON object on stdout."""
+    click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))

@@ -1,0 +1,76 @@
+"""Progress on a terminal: what runs now, how far it is, how long it may take."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bilex.em import Iteration
+from bilex.progress import Reporter
+
+__all__ = ["Terminal", "seconds_left", "watch"]
+
+
+@contextmanager
+def watch(quiet: bool, tolerance: float = 1e-6, max_iterations: int = 100) -> Iterator[Reporter]:
+    """Give a reporter: one that draws on stderr if that is a terminal, else one that says nothing."""
+    if quiet or not sys.stderr.isatty():
+        yield Reporter()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+        yield Terminal(display, tolerance, max_iterations)
+
+
+class Terminal(Reporter):
+    """Draws the progress of a run with rich: one line that changes, and one line for each finished iteration."""
+
+    def __init__(self, display: object, tolerance: float, max_iterations: int) -> None:
+        from rich.progress import Progress
+
+        assert isinstance(display, Progress)
+        self.display, self.tolerance, self.max_iterations = display, tolerance, max_iterations
+        self.task = display.add_task("starting", total=None)
+        self.iterations: list[Iteration] = []
+        self.started = time.perf_counter()
+
+    def stage(self, name: str) -> None:
+        """Begin a part of the work."""
+        self.started = time.perf_counter()
+        self.display.reset(self.task, description=name, total=None)
+
+    def rows(self, done: int, total: int) -> None:
+        """Advance the bar of the search that runs now."""
+        self.display.update(self.task, completed=done, total=total)
+
+    def iteration(self, iteration: Iteration) -> None:
+        """Print a line for the iteration and guess how long the rest will take."""
+        self.iterations.append(iteration)
+        self.display.console.print(
+            f"iteration {len(self.iterations):3}  {iteration.pairs:7,} pairs  "
+            f"mean cosine {iteration.mean_cosine:.6f}  log-likelihood {iteration.log_likelihood:,.2f}",
+            highlight=False,
+        )
+        left = seconds_left(self.iterations, time.perf_counter() - self.started, self.tolerance, self.max_iterations)
+        guess = "" if left is None else f", about {left:.0f} s left"
+        self.display.update(self.task, description=f"learning, iteration {len(self.iterations) + 1}{guess}")
+
+
+def seconds_left(iterations: list[Iteration], elapsed: float, tolerance: float, max_iterations: int) -> float | None:
+    """Guess when EM will stop, from how fast the changes of the mean cosine have been shrinking."""
+    if len(iterations) < 3:
+        return None
+    first, second, third = (iteration.mean_cosine for iteration in iterations[-3:])
+    before, now = abs(second - first), abs(third - second)
+    rest = max_iterations - len(iterations)
+    if tolerance < now < before:
+        rest = min(rest, math.ceil(math.log(now / tolerance) / math.log(before / now)))
+    elif now <= tolerance:
+        rest = 0
+    return rest * elapsed / len(iterations)

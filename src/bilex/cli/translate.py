@@ -1,0 +1,59 @@
+"""``bilex translate``: look words up in a run."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from bilex.cli.options import json_option, print_json, quiet_option, retrieval_option, reverse_option, run_argument
+
+__all__ = ["translate"]
+
+
+@click.command()
+@run_argument
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+@click.option("-k", default=5, show_default=True, type=click.IntRange(1), help="Translations per word.")
+@retrieval_option("csls")
+@reverse_option
+@json_option
+@quiet_option
+def translate(
+    run: str, words: tuple[str, ...], k: int, retrieval: str, reverse: bool, as_json: bool, quiet: bool
+) -> None:
+    """Translate WORDs, or the words on stdin, one on each line.
+
+    Prints word, translation and score, separated by tabs.
+    """
+    from bilex.errors import BilexError
+    from bilex.runs import Run
+
+    if not words:
+        words = tuple(line.strip("\r\n") for line in read_lines() if line.strip())
+    if not words:
+        raise BilexError("no words to translate; give them as arguments or on stdin, one on each line")
+    answers = Run.load(run).translate_many(words, k, retrieval=retrieval, reverse=reverse)
+    missing = [word for word, found in zip(words, answers, strict=True) if not found]
+    if as_json:
+        pairs = zip(words, answers, strict=True)
+        print_json({"translations": {word: [vars(answer) for answer in found] for word, found in pairs}})
+    else:
+        for word, found in zip(words, answers, strict=True):
+            for answer in found:
+                click.echo(f"{word}\t{answer.word}\t{answer.score:.6f}")
+    if missing and not quiet:
+        click.echo(f"bilex: warning: no vector for {', '.join(missing[:10])}{' ...' * (len(missing) > 10)}", err=True)
+    if len(missing) == len(words):
+        raise BilexError("none of the words has a vector in this run; check their case, or the direction (--reverse)")
+
+
+def read_lines() -> list[str]:
+    """Read stdin as UTF-8, whatever the locale is."""
+    from bilex.errors import InputError
+
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise InputError("stdin", "this is not UTF-8", "convert it, e.g. with iconv", line=line) from None

@@ -1,0 +1,1 @@
+"""How good a run is: translation against a gold dictionary."""

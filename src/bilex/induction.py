@@ -1,0 +1,165 @@
+"""From two sets of word vectors and a seed to a run: the path that every command and every script takes."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from bilex.em import fit
+from bilex.embeddings import Embeddings
+from bilex.engines.base import Engine
+from bilex.engines.local import LocalEngine
+from bilex.errors import BilexError, BilexWarning
+from bilex.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
+from bilex.matching import Matching
+from bilex.methods import DEFAULT_METHOD, Method, find_method
+from bilex.progress import Reporter
+from bilex.retrieval import SharedSpace
+from bilex.runs import Run, file_sha256
+from bilex.seeds import IDENTICAL, Seed, SeedLike, find_seed
+from bilex.threads import thread_count
+from bilex.version import __version__
+
+__all__ = ["induce"]
+
+
+def induce(
+    source: Embeddings,
+    target: Embeddings,
+    seed: SeedLike = IDENTICAL,
+    method: str | Method = DEFAULT_METHOD,
+    *,
+    complete: bool = False,
+    engine: Engine | None = None,
+    reporter: Reporter | None = None,
+    **changes: Any,
+) -> Run:
+    """Learn a bilingual lexicon.
+
+    Parameters
+    ----------
+    source, target
+        The word vectors of the two languages, most frequent word first, as `bilex.load` gives them.
+    seed
+        ``"identical"``, ``"numerals"``, a dictionary file, or pairs of words.
+    method
+        The name of a method, or a `Method`.
+    complete
+        Whether words left unmatched get their best CSLS neighbour as an entry, after the induced pairs.
+    engine
+        Where the searches run; by default on this machine, on all cores.
+    reporter
+        Is told how it goes.
+    **changes
+        Parts of the method to change, such as ``prior="2:2"`` or ``max_rank=10_000``; see `Method`.
+
+    Returns
+    -------
+    Run
+        The lexicon, the learnt map, and how it went.
+    """
+    reporter = reporter or Reporter()
+    engine = engine or LocalEngine(progress=reporter.rows)
+    method = (find_method(method) if isinstance(method, str) else method).with_changes(changes)
+    check(source, target, method)
+    started = time.perf_counter()
+    source, target = source.normalise(method.normalise), target.normalise(method.normalise)
+    pairs = find_seed(seed, source, target)
+    reporter.stage("learning")
+    learnt = fit(
+        source.vectors,
+        target.vectors,
+        (pairs.source, pairs.target),
+        method.settings(),
+        engine,
+        reporter.iteration,
+    )
+    if not len(learnt.matching):
+        warnings.warn(
+            f"nothing was matched from the {len(pairs)} seed pairs; give more pairs, or try --max-rank or --log-odds",
+            BilexWarning,
+            stacklevel=2,
+        )
+    reporter.stage("measuring")
+    space = SharedSpace.build(learnt.theta.omega, source.vectors, target.vectors, engine)
+    reporter.stage("ranking")
+    lexicon = build_lexicon(learnt.matching, pairs, source, target, space, engine, complete=complete)
+    info = {
+        "version": __version__,
+        "configuration": {
+            "method": asdict(method),
+            "seed": {"name": pairs.name, "given": pairs.given, "used": len(pairs)},
+            "complete": complete,
+            "engine": type(engine).__name__,
+        },
+        "inputs": {"source": describe(source), "target": describe(target)},
+        "threads": getattr(engine, "threads", thread_count()),
+        "stopped": learnt.stopped,
+        "seconds": round(time.perf_counter() - started, 3),
+        "pairs": len(learnt.matching),
+        "iterations": [asdict(iteration) for iteration in learnt.iterations],
+    }
+    return Run(source, target, learnt.theta, space, lexicon, info)
+
+
+def check(source: Embeddings, target: Embeddings, method: Method) -> None:
+    """Raise or warn where the input and the method do not fit together."""
+    for side in (source, target):
+        if not len(side):
+            raise BilexError(f"{label(side)}: the vocabulary is empty; give at least one word")
+    if source.dimension != target.dimension:
+        raise BilexError(
+            f"{label(source)} has {source.dimension} dimensions and {label(target)} has {target.dimension}; "
+            "give vectors of the same dimension"
+        )
+    seen = len(target.top(method.max_rank))
+    if method.candidates > seen:
+        warnings.warn(
+            f"{method.candidates} candidates asked for, but there are only {seen} target words; all are used",
+            BilexWarning,
+            stacklevel=3,
+        )
+
+
+def build_lexicon(
+    matching: Matching,
+    seed: Seed,
+    source: Embeddings,
+    target: Embeddings,
+    space: SharedSpace,
+    engine: Engine,
+    *,
+    complete: bool,
+) -> Lexicon:
+    """Put the matched pairs, and on request the best neighbour of every other source word, into a lexicon."""
+    rows, columns = matching.source, matching.target
+    seeds = set(zip(seed.source.tolist(), seed.target.tolist(), strict=True))
+    origin = [SEED if pair in seeds else MATCHING for pair in zip(rows.tolist(), columns.tolist(), strict=True)]
+    if complete:
+        rest = np.setdiff1d(np.arange(len(source)), rows)
+        best = space.search(rest, 1, "csls", engine).indices[:, 0]
+        rows, columns = np.concatenate([rows, rest]), np.concatenate([columns, best])
+        origin += [RETRIEVAL] * len(rest)
+    return Lexicon(
+        tuple(source.words[row] for row in rows.tolist()),
+        tuple(target.words[column] for column in columns.tolist()),
+        space.scores(rows, columns, "nn"),
+        space.rank(rows, columns, "csls", engine),
+        (space.source_nearest[rows] == columns) & (space.target_nearest[columns] == rows),
+        tuple(origin),
+    )
+
+
+def describe(side: Embeddings) -> dict[str, Any]:
+    """Say what a language's vectors were, for ``run.json``."""
+    files = [{"path": path, "sha256": file_sha256(path)} for path in side.paths]
+    return {"name": side.name, "words": len(side), "dimension": side.dimension, "files": files}
+
+
+def label(side: Embeddings) -> str:
+    """Name a language's vectors in a message."""
+    return side.paths[0] if side.paths else side.name or "the vectors"

@@ -1,0 +1,103 @@
+"""The lexicon: what a user takes home."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilex.arrays import Floats, Indices
+from bilex.errors import InputError
+from bilex.formats.atomic import atomic_write_text
+
+__all__ = ["MATCHING", "RETRIEVAL", "SEED", "Entry", "Lexicon"]
+
+MATCHING, SEED, RETRIEVAL = "matching", "seed", "retrieval"
+HEADER = ("source", "target", "score", "rank", "mutual", "origin")
+
+
+class Entry(NamedTuple):
+    """One line of a lexicon.
+
+    `score` is the cosine of the pair in the shared space, `rank` the target's place among the source's CSLS
+    neighbours, `mutual` whether each is the other's nearest neighbour, `origin` where the pair came from.
+    """
+
+    source: str
+    target: str
+    score: float
+    rank: int
+    mutual: bool
+    origin: str
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon:
+    """Pairs of words with their scores, in the source language's order of frequency."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    score: Floats
+    rank: Indices
+    mutual: NDArray[np.bool_]
+    origin: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __iter__(self) -> Iterator[Entry]:
+        columns = (self.score.tolist(), self.rank.tolist(), self.mutual.tolist())
+        return map(Entry, self.source, self.target, *columns, self.origin)
+
+    def __getitem__(self, word: str) -> list[Entry]:
+        """Give the entries of a source word."""
+        return [entry for entry in self if entry.source == word]
+
+    def head(self, n: int = 10) -> Lexicon:
+        """Give the first n entries."""
+        return Lexicon(
+            self.source[:n], self.target[:n], self.score[:n], self.rank[:n], self.mutual[:n], self.origin[:n]
+        )
+
+    def __repr__(self) -> str:
+        lines = [f"{e.source}  {e.target}  {e.score:.3f}" for e in self.head(10)]
+        more = [f"... {len(self) - 10} more"] if len(self) > 10 else []
+        return "\n".join([f"Lexicon of {len(self)} pairs", *lines, *more])
+
+    def to_tsv(self) -> str:
+        """Write it as a tab-separated table with a header."""
+        lines = ["\t".join(HEADER)]
+        lines += [f"{e.source}\t{e.target}\t{e.score:.6f}\t{e.rank}\t{e.mutual:d}\t{e.origin}" for e in self]
+        return "\n".join(lines) + "\n"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save it as a tab-separated table, whole or not at all."""
+        atomic_write_text(path, self.to_tsv())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Lexicon:
+        """Read what `save` wrote; columns added at the end are left alone."""
+        entries = []
+        with open(path, encoding="utf-8", newline="\n") as lines:  # noqa: PTH123 (a path as the user gave it)
+            for number, line in enumerate(lines, 1):
+                fields = tuple(line.rstrip("\n").split("\t"))
+                if number == 1 and fields[: len(HEADER)] != HEADER:
+                    raise InputError(path, "this is not a lexicon of bilex", f"expected {' '.join(HEADER)}", line=1)
+                if number > 1:
+                    entries.append(parse_entry(fields, path, number))
+        columns = tuple(zip(*entries, strict=True)) or ((),) * len(HEADER)
+        source, target, score, rank, mutual, origin = columns
+        return cls(source, target, np.array(score, float), np.array(rank, int), np.array(mutual, bool), origin)
+
+
+def parse_entry(fields: tuple[str, ...], path: str | os.PathLike[str], number: int) -> Entry:
+    """Turn the fields of one line into an entry."""
+    try:
+        source, target, score, rank, mutual, origin = fields[: len(HEADER)]
+        return Entry(source, target, float(score), int(rank), bool(int(mutual)), origin)
+    except ValueError:
+        raise InputError(path, "this line is not an entry", "write the lexicon again", line=number) from None

@@ -1,0 +1,278 @@
+"""A run: everything that was learnt, what it was learnt from, and how; and its directory.
+
+A run directory holds ``lexicon.tsv`` (for people), ``model.safetensors`` (for translating more words later, without
+the original vectors) and ``run.json`` (what was done). It is written under another name and then moved into its
+place, so that it is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilex.embeddings import Embeddings
+from bilex.engines.base import Engine
+from bilex.engines.local import LocalEngine
+from bilex.errors import BilexError, InputError
+from bilex.evaluation.translation import TranslationScore, evaluate_translation
+from bilex.formats.atomic import atomic_path, atomic_write_text
+from bilex.formats.pairs import read_pairs
+from bilex.lexicon import Lexicon
+from bilex.mapping import apply
+from bilex.model import Theta
+from bilex.retrieval import SharedSpace, unit
+
+__all__ = ["Run", "Translation", "file_sha256", "run_directory"]
+
+FORMAT = 1
+LEXICON, MODEL, MANIFEST = "lexicon.tsv", "model.safetensors", "run.json"
+TENSORS = {  # name: dimensions
+    "omega": 2,
+    "mu": 1,
+    "source_vectors": 2,
+    "target_vectors": 2,
+    "source_words": 1,
+    "target_words": 1,
+    "source_crowding": 1,
+    "target_crowding": 1,
+    "source_nearest": 1,
+    "target_nearest": 1,
+}
+AROUND = ("source_crowding", "target_crowding", "source_nearest", "target_nearest")
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One answer: a word of the other language and its score."""
+
+    word: str
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What `bilex.induce` returns.
+
+    Parameters
+    ----------
+    source, target
+        The normalised vectors of the two languages.
+    theta
+        The learnt parameters.
+    space
+        Both languages in the target's space.
+    lexicon
+        The induced pairs.
+    info
+        What ``run.json`` holds: version, configuration, inputs, iterations, why it stopped.
+    """
+
+    source: Embeddings
+    target: Embeddings
+    theta: Theta
+    space: SharedSpace
+    lexicon: Lexicon
+    info: dict[str, Any]
+
+    def __repr__(self) -> str:
+        last = self.info["iterations"][-1] if self.info["iterations"] else {}
+        cosine = f", mean cosine {last['mean_cosine']:.4f}" if last else ""
+        return (
+            f"Run({self.source.name or 'source'} -> {self.target.name or 'target'}, {len(self.lexicon)} pairs{cosine})"
+        )
+
+    def translate(
+        self, word: str, k: int = 5, *, retrieval: str = "csls", reverse: bool = False, engine: Engine | None = None
+    ) -> list[Translation]:
+        """Give the k best translations of one word; `reverse` goes from the target to the source language."""
+        return self.translate_many([word], k, retrieval=retrieval, reverse=reverse, engine=engine)[0]
+
+    def translate_many(
+        self,
+        words: Sequence[str],
+        k: int = 5,
+        *,
+        retrieval: str = "csls",
+        reverse: bool = False,
+        engine: Engine | None = None,
+    ) -> list[list[Translation]]:
+        """Give the k best translations of each word; none for a word without a vector."""
+        source, target, space = self._direction(reverse)
+        known = [source.index[word] for word in words if word in source]
+        found = space.search(np.array(known, np.int64), k, retrieval, engine or LocalEngine())
+        answers = iter(zip(found.indices.tolist(), found.scores.tolist(), strict=True))
+        return [
+            [Translation(target.words[i], score) for i, score in zip(*next(answers), strict=True)]
+            if word in source
+            else []
+            for word in words
+        ]
+
+    def evaluate(
+        self,
+        gold: str | os.PathLike[str] | Sequence[tuple[str, str]],
+        *,
+        retrieval: str = "nn",
+        reverse: bool = False,
+        engine: Engine | None = None,
+    ) -> TranslationScore:
+        """Score it against a gold dictionary, a file or pairs, whose first words are the queries."""
+        pairs = read_pairs(gold) if isinstance(gold, str | os.PathLike) else gold
+        source, target, space = self._direction(reverse)
+        return evaluate_translation(space, source, target, pairs, retrieval, engine or LocalEngine())
+
+    def _direction(self, reverse: bool) -> tuple[Embeddings, Embeddings, SharedSpace]:
+        if reverse:
+            return self.target, self.source, self.space.mirrored()
+        return self.source, self.target, self.space
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run directory, whole or not at all; a run that was there is replaced."""
+        with run_directory(path) as folder:
+            self.write(folder)
+
+    def write(self, folder: Path) -> None:
+        """Write the files of the run into an existing folder."""
+        from safetensors.numpy import save_file
+
+        self.lexicon.save(folder / LEXICON)
+        tensors = {
+            "omega": self.theta.omega,
+            "mu": self.theta.mu,
+            "source_vectors": self.source.vectors,
+            "target_vectors": self.target.vectors,
+            "source_words": pack(self.source.words),
+            "target_words": pack(self.target.words),
+            **{name: getattr(self.space, name) for name in AROUND},
+        }
+        names = {"source": self.source.name, "target": self.target.name}
+        with atomic_path(folder / MODEL) as path:
+            save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, path, names)
+        files = {name: file_sha256(folder / name) for name in (LEXICON, MODEL)}
+        manifest = {"format": FORMAT, **self.info, "files": files}
+        text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        atomic_write_text(folder / MANIFEST, text)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Run:
+        """Read a run directory."""
+        folder = Path(path)
+        info = read_manifest(folder)
+        tensors, names = read_model(folder, info)
+        source = Embeddings(unpack(tensors["source_words"]), tensors["source_vectors"], name=names.get("source", ""))
+        target = Embeddings(unpack(tensors["target_words"]), tensors["target_vectors"], name=names.get("target", ""))
+        theta = Theta(tensors["omega"], tensors["mu"])
+        space = SharedSpace(
+            unit(apply(theta.omega, source.vectors)),
+            unit(target.vectors),
+            *(tensors[name] for name in AROUND),
+        )
+        check_file(folder, LEXICON, info)
+        return cls(source, target, theta, space, Lexicon.load(folder / LEXICON), info)
+
+
+@contextlib.contextmanager
+def run_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a new folder that takes the place of `path` if the block ends well, and vanishes if not.
+
+    It is made at once, so that a place that cannot be written to is found out before the work, not after it.
+    """
+    place = Path(path)
+    if place.exists() and not (place.is_dir() and ((place / MANIFEST).is_file() or not any(place.iterdir()))):
+        raise BilexError(f"{place}: exists and is not a run of bilex; choose another place with -o")
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
+        folder.chmod(0o755)
+    except OSError as error:
+        raise BilexError(f"{place}: cannot be written ({error.strerror}); choose another place with -o") from None
+    try:
+        yield folder
+        replace_directory(folder, place)
+    except OSError as error:
+        raise BilexError(f"{place}: cannot be written ({error.strerror or error}); check the disk") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def replace_directory(new: Path, place: Path) -> None:
+    """Move a folder into its place; what was there goes away only after that."""
+    if not place.exists():
+        new.rename(place)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".old", dir=place.parent))
+    place.rename(old)
+    try:
+        new.rename(place)
+    except OSError:
+        old.rename(place)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read ``run.json`` and check that this version of bilex understands it."""
+    path = folder / MANIFEST
+    if not folder.is_dir() or not path.is_file():
+        raise InputError(folder, "this is not a run directory", "give one that `bilex induce -o` has written")
+    try:
+        info = json.loads(path.read_text("utf-8"))
+        version = int(info["format"])
+        files = dict(info["files"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(path, "this is not a whole run.json", "run `bilex induce` again") from None
+    if version > FORMAT:
+        raise InputError(path, f"this run was written by a newer bilex ({info.get('version')})", "update bilex")
+    return {**info, "files": files}
+
+
+def read_model(folder: Path, info: dict[str, Any]) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Read and check the tensors of a run, and the names of its languages."""
+    from safetensors import SafetensorError, safe_open
+
+    check_file(folder, MODEL, info)
+    path = folder / MODEL
+    try:
+        with safe_open(path, framework="numpy") as file:
+            tensors = {name: file.get_tensor(name) for name in TENSORS}
+            names = file.metadata() or {}
+    except (SafetensorError, OSError):
+        raise InputError(path, "this is not a model of bilex", "run `bilex induce` again") from None
+    if any(tensors[name].ndim != dimensions for name, dimensions in TENSORS.items()):
+        raise InputError(path, "a tensor has the wrong shape", "run `bilex induce` again")
+    return tensors, names
+
+
+def check_file(folder: Path, name: str, info: dict[str, Any]) -> None:
+    """Compare a file with its checksum in ``run.json``."""
+    path = folder / name
+    if not path.is_file():
+        raise InputError(path, "the file is missing", "run `bilex induce` again")
+    if file_sha256(path) != info["files"].get(name):
+        raise InputError(path, "the file is damaged or was changed after the run", "run `bilex induce` again")
+
+
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """Compute the SHA-256 of a file's content."""
+    with open(path, "rb") as file:  # noqa: PTH123 (a path as the user gave it)
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def pack(words: Sequence[str]) -> NDArray[np.uint8]:
+    """Store words as UTF-8, one on a line; no reader lets a line break into a word."""
+    return np.frombuffer("\n".join(words).encode("utf-8"), np.uint8)
+
+
+def unpack(words: NDArray[np.uint8]) -> tuple[str, ...]:
+    """Read what `pack` stored."""
+    return tuple(words.tobytes().decode("utf-8").split("\n"))

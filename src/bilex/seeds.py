@@ -1,0 +1,96 @@
+"""Where EM starts: pairs of words that are taken to be translations (paper, section 6.1, "Seed Dictionaries").
+
+A seed is a dictionary, or comes for free: words spelt the same in both languages, or numerals.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bilex.arrays import Indices
+from bilex.embeddings import Embeddings
+from bilex.errors import BilexError, InputError
+from bilex.formats.pairs import read_pairs
+
+__all__ = ["IDENTICAL", "NUMERALS", "Seed", "SeedLike", "find_seed"]
+
+IDENTICAL = "identical"
+NUMERALS = "numerals"
+NUMERAL = re.compile("[0-9]+")
+
+SeedLike = str | os.PathLike[str] | Iterable[tuple[str, str]]
+"""``"identical"``, ``"numerals"``, the name of a dictionary file, or pairs of words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seed:
+    """The pairs of a seed that both vocabularies know, as rows in ascending order.
+
+    `name` says where they came from; `given` counts the pairs before words without a vector were left out.
+    """
+
+    name: str
+    source: Indices
+    target: Indices
+    given: int
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+def find_seed(seed: SeedLike, source: Embeddings, target: Embeddings) -> Seed:
+    """Turn what the user gave as a seed into rows of the two vocabularies.
+
+    Raises
+    ------
+    BilexError
+        If not a single pair is in both vocabularies; the message says what to do.
+    """
+    if isinstance(seed, str) and seed == IDENTICAL:
+        return identical_words(source, target)
+    if isinstance(seed, str) and seed == NUMERALS:
+        return identical_words(source, target, NUMERAL, NUMERALS)
+    if isinstance(seed, str | os.PathLike):
+        return from_file(os.fspath(seed), source, target)
+    pairs = list(seed)
+    found = look_up(pairs, source, target, "pairs")
+    if not len(found):
+        raise BilexError(f"none of the {len(pairs)} seed pairs is in both vocabularies; check their order and case")
+    return found
+
+
+def identical_words(
+    source: Embeddings, target: Embeddings, pattern: re.Pattern[str] | None = None, name: str = IDENTICAL
+) -> Seed:
+    """Pair the words that are spelt the same in both languages, all or those that match a pattern in full."""
+    words = [word for word in source.words if pattern is None or pattern.fullmatch(word)]
+    found = look_up([(word, word) for word in words if word in target], source, target, name)
+    if not len(found):
+        other = "give a dictionary with --seed FILE" if pattern is None else "try --seed identical or a dictionary"
+        raise BilexError(f"the two vocabularies share no {'words' if pattern is None else name}; {other}")
+    return found
+
+
+def from_file(path: str, source: Embeddings, target: Embeddings) -> Seed:
+    """Read a dictionary, one pair on each line."""
+    pairs = read_pairs(path)
+    found = look_up(pairs, source, target, path)
+    if not len(found):
+        raise InputError(
+            path,
+            f"none of its {len(pairs)} pairs is in both vocabularies (the first: {' '.join(pairs[0])!r})",
+            "put the source word first, and check the case of the words",
+        )
+    return found
+
+
+def look_up(pairs: Sequence[tuple[str, str]], source: Embeddings, target: Embeddings, name: str) -> Seed:
+    """Keep the pairs that both vocabularies know, each once, in an order that does not depend on theirs."""
+    known = {(source.index[s], target.index[t]) for s, t in pairs if s in source and t in target}
+    rows = np.array(sorted(known), np.int64).reshape(-1, 2)
+    return Seed(name, rows[:, 0], rows[:, 1], len(pairs))
