@@ -132,6 +132,13 @@ def test_npy_cut_off(tmp_path: Path, length: int) -> None:
     fails(path, "not a readable NumPy matrix")
 
 
+@pytest.mark.parametrize("old", [b"{", b"}", b"'", b"(3, 2)", b"<f4", b"False"])
+def test_npy_with_a_damaged_header(tmp_path: Path, old: bytes) -> None:
+    path = npy(tmp_path, MATRIX.astype("<f4"))
+    path.write_bytes(path.read_bytes().replace(old, b"~" * len(old), 1))
+    fails(path, "not a readable NumPy matrix")
+
+
 def test_npy_without_dimensions_or_rows(tmp_path: Path) -> None:
     fails(npy(tmp_path, np.zeros((3, 0))), "no dimensions|not a readable")
     with pytest.raises(InputError):

@@ -30,7 +30,8 @@ def read_npy(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | 
     try:
         # Unlike numpy.load, this opens nothing but the .npy format and has no way to unpickle.
         matrix = np.lib.format.open_memmap(path, mode="r")
-    except (ValueError, TypeError, OSError, OverflowError, MemoryError, EOFError, SyntaxError) as error:
+    except Exception as error:
+        # NumPy reads the header with Python's own tokeniser, so a damaged one can raise nearly anything.
         raise InputError(
             path, f"not a readable NumPy matrix ({_one_line(error)})", "save it again with numpy.save"
         ) from None
