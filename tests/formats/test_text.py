@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bilex.embeddings import load
 from bilex.errors import BilexError, InputError
-from bilex.formats import streams
+from bilex.formats import streams, text
 from tests.formats.helpers import fails, repaired, write
 
 Row = tuple[str, list[str]]
@@ -31,7 +31,7 @@ plain_numbers = st.one_of(
     st.sampled_from(["0", "-0", "+1", "1.", ".5", "1e-400", "1E5", "3.4028234e38", "1e-45", "7e-46", "00012"]),
     # Halfway between two neighbouring float32: any carelessness in rounding shows here.
     st.integers(1, 2**24).map(lambda n: repr((n + 0.5) * 2.0**-24)),
-    st.integers(2**23, 2**24 - 1).map(lambda n: f"{2 * n + 1}0000000000.00000000000000000001"),
+    st.integers(2**23, 2**24 - 1).map(lambda n: f"{(2 * n + 1) * 2**40}.00000000000000000001"),
 )
 words = st.text(st.characters(exclude_characters=" \t\n\r\0\ufeff", codec="utf-8"), min_size=1, max_size=8)
 
@@ -67,6 +67,16 @@ def test_agrees_with_the_oracle(tmp_path: Path, rows: list[Row], separator: str,
     assert embeddings.vectors.flags.c_contiguous
     np.testing.assert_array_equal(embeddings.vectors, oracle)
     np.testing.assert_array_equal(np.signbit(embeddings.vectors), np.signbit(oracle))
+
+
+def test_numbers_as_tools_write_them_never_need_the_slow_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "examine_line", None)
+    values = np.random.default_rng(3).standard_normal((400, 5)).tolist()
+    for style in ("%.4f", "%g", "%.9g", "%.17g", "%.18e", "%r"):
+        rows = [f"w{row} " + " ".join(style % value for value in vector) for row, vector in enumerate(values)]
+        path = write(tmp_path, "\n".join(["400 5", *rows]))
+        oracle = np.array([[np.float32(float(style % value)) for value in vector] for vector in values])
+        np.testing.assert_array_equal(load(path).vectors, oracle)
 
 
 @pytest.mark.parametrize("zipped", [False, True])

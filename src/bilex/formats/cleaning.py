@@ -91,7 +91,8 @@ class Collector:
         used = len(self._rows)
         block = self._vectors[used : used + len(words)]
         self.rows_seen += len(words)
-        filled: list[bool] = np.any(block, axis=1).tolist()
+        zero = block[:, 0] == 0
+        zero[zero] = ~block[zero].any(axis=1)
         kept = []
         for position, word in enumerate(words):
             if word is None:
@@ -100,7 +101,7 @@ class Collector:
                 self.empty.add(int(lines[position]))
             elif word in self._rows:
                 self.duplicates.add(int(lines[position]), word)
-            elif not filled[position]:
+            elif zero[position]:
                 self.zeros.add(int(lines[position]), word)
             else:
                 self._rows[word] = len(self._rows)

@@ -28,6 +28,9 @@ BLOCK = 1 << 23
 MAXIMUM_WORD = 10_000
 """Bytes in the longest word that is believed to be a word."""
 
+MAXIMUM_LIST = 1 << 30
+"""Bytes in the longest vocabulary or pair list, since these are held in memory as they are."""
+
 BOM = b"\xef\xbb\xbf"
 _HEAD = 1 << 16
 _COMPRESSED_READ = 1 << 18
@@ -40,9 +43,8 @@ class _Readable(Protocol):
 class _Gunzip:
     """Decompresses only what is asked for, and tells damage apart from harmless extras at the end."""
 
-    def __init__(self, path: str, raw: io.FileIO) -> None:
-        self._path, self._raw = path, raw
-        self._pending = b""
+    def __init__(self, path: str, raw: io.FileIO, already_read: bytes) -> None:
+        self._path, self._raw, self._pending = path, raw, already_read
         self._member: zlib._Decompress | None = zlib.decompressobj(wbits=31)
         self.trailing_garbage = False
 
@@ -99,7 +101,6 @@ class ByteStream:
         status = os.fstat(self._raw.fileno())
         self.size: int | None = status.st_size if stat.S_ISREG(status.st_mode) else None
         self._reader: _Readable = self._raw
-        self.compressed = False
         try:
             self.head = self._read_head()
             if self.head.startswith(b"\x1f\x8b"):
@@ -110,9 +111,7 @@ class ByteStream:
         self._head_left = memoryview(self.head)
 
     def _start_gunzip(self) -> None:
-        gunzip = _Gunzip(self.path, self._raw)
-        gunzip._pending = self.head
-        self._reader, self.compressed, self.size = gunzip, True, None
+        self._reader, self.size = _Gunzip(self.path, self._raw, self.head), None
         self.head = self._read_head()
 
     def _read_head(self) -> bytes:
@@ -148,6 +147,10 @@ class ByteStream:
             parts.append(bytes(buffer[:count]))
             if count < BLOCK:
                 return b"".join(parts)
+            if len(parts) * BLOCK > MAXIMUM_LIST:
+                raise InputError(
+                    self.path, f"a list of more than {MAXIMUM_LIST:,} bytes", "check that it is the right file"
+                )
 
     @property
     def repairs(self) -> list[str]:
@@ -236,4 +239,5 @@ def refuse_foreign(stream: ByteStream) -> None:
 def display(text: bytes | str) -> str:
     """Quote a piece of the input for a message: one line, printable, not too long."""
     decoded = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    return ascii_safe if len(ascii_safe := repr(decoded)) <= 42 else ascii_safe[:38] + "...'"
+    quoted = repr(decoded)
+    return quoted if len(quoted) <= 42 else quoted[:38] + "...'"

@@ -15,85 +15,13 @@ from numpy.typing import NDArray
 from bilex.errors import InputError
 from bilex.formats.cleaning import Collector, Loaded, Tally, decode_words
 from bilex.formats.examine import examine_line, fields_of, is_number
-from bilex.formats.streams import BOM, MAXIMUM_WORD, ByteStream, Window, display
+from bilex.formats.lines import LineReader, Lines
+from bilex.formats.streams import MAXIMUM_WORD, ByteStream, display
 from bilex.kernels.parse import BLANK, EXAMINE, SPACED, parse_lines
 
 __all__ = ["read_text"]
 
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*")
-
-
-@dataclass
-class _Lines:
-    """Some complete lines: ``data[starts[i]:ends[i]]`` is line ``first_number + i``."""
-
-    data: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    first_number: int
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def text(self, line: int) -> bytes:
-        return self.data[self.starts[line] : self.ends[line]].tobytes()
-
-
-class _LineReader:
-    """Cuts a stream into lines at line feeds and nowhere else, and drops the CR of Windows line ends."""
-
-    def __init__(self, stream: ByteStream) -> None:
-        self._path = stream.path
-        self._window = Window(stream)
-        self._window.refill()
-        self.bom = self._window.buffer.startswith(BOM, 0, self._window.end)
-        self._window.start = len(BOM) if self.bom else 0
-        self._ahead: _Lines | None = None
-        self.number = 1
-        self.carriage_returns = 0
-        self.skipped_blanks = 0
-
-    def peek(self) -> _Lines:
-        """Return the lines that are in memory, reading on if none is complete; empty at the end."""
-        if self._ahead is None:
-            self._ahead = self._find_lines()
-        return self._ahead
-
-    def take(self, count: int) -> _Lines:
-        """Return up to ``count`` of the lines in memory and go on behind them."""
-        lines = self.peek()
-        taken = _Lines(lines.data, lines.starts[:count], lines.ends[:count], self.number)
-        endings = taken.ends < len(lines.data)
-        self.carriage_returns += int(np.count_nonzero(lines.data[taken.ends[endings]] == ord("\r")))
-        self.number += len(taken)
-        rest = _Lines(lines.data, lines.starts[count:], lines.ends[count:], self.number)
-        self._ahead = rest if len(rest) else None
-        return taken
-
-    def _find_lines(self) -> _Lines:
-        window = self._window
-        # Everything that was in memory has been taken, except for an incomplete line at the end.
-        last = window.buffer.rfind(b"\n", window.start, window.end)
-        if last < 0 and not window.ended:
-            window.refill()
-            last = window.buffer.rfind(b"\n", window.start, window.end)
-            if last < 0 and not window.ended:
-                raise InputError(
-                    self._path,
-                    f"the line is longer than {len(window.buffer):,} bytes",
-                    "check that this is a file of word vectors",
-                    line=self.number,
-                )
-        stop = window.end if window.ended else last + 1
-        data = window.array[window.start : stop]
-        window.start = stop
-        breaks = np.flatnonzero(data == ord("\n")).astype(np.int64)
-        ends = breaks if len(data) == 0 or data[-1] == ord("\n") else np.append(breaks, len(data))
-        starts = np.concatenate([np.zeros(min(1, len(ends)), dtype=np.int64), ends[:-1] + 1])
-        filled = ends > starts
-        returns = np.zeros(len(ends), dtype=np.bool_)
-        returns[filled] = data[ends[filled] - 1] == ord("\r")
-        return _Lines(data, starts, ends - returns, self.number)
 
 
 @dataclass
@@ -107,7 +35,7 @@ class _Reading:
     pending_blanks: int = 0
     spaced: Tally = field(default_factory=Tally)
 
-    def take(self, lines: _Lines, pool: ThreadPoolExecutor) -> None:
+    def take(self, lines: Lines, pool: ThreadPoolExecutor) -> None:
         """Parse some lines and hand their rows to the collector."""
         vectors = self.collector.reserve(len(lines))
         word_ends = np.empty(len(lines), dtype=np.int64)
@@ -179,7 +107,7 @@ def read_text(stream: ByteStream, limit: int | None) -> Loaded:
 
     A first line of two whole numbers is a header, "words numbers-per-word"; otherwise every line is a word.
     """
-    reader = _LineReader(stream)
+    reader = LineReader(stream)
     count, dimension = _shape(stream.path, reader)
     expected = 0
     if count is not None and stream.size is not None:
@@ -194,7 +122,7 @@ def read_text(stream: ByteStream, limit: int | None) -> Loaded:
     return reading.collector.finish((stream.path,), repairs)
 
 
-def _until(reader: _LineReader, reading: _Reading, limit: int | None) -> Iterator[_Lines]:
+def _until(reader: LineReader, reading: _Reading, limit: int | None) -> Iterator[Lines]:
     """Yield lines until ``limit`` rows are read, looking at nothing behind them."""
     while limit is None or reading.rows < limit:
         left = len(reader.peek()) if limit is None else limit - reading.rows
@@ -204,7 +132,7 @@ def _until(reader: _LineReader, reading: _Reading, limit: int | None) -> Iterato
         yield lines
 
 
-def _shape(path: str, reader: _LineReader) -> tuple[int | None, int]:
+def _shape(path: str, reader: LineReader) -> tuple[int | None, int]:
     """How many words the header promises (None without one) and how many numbers each has."""
     first = _first_row(reader)
     if first is None:
@@ -238,7 +166,7 @@ def _shape(path: str, reader: _LineReader) -> tuple[int | None, int]:
     return count, dimension
 
 
-def _first_row(reader: _LineReader) -> bytes | None:
+def _first_row(reader: LineReader) -> bytes | None:
     """Return the next line that is not blank without taking it; None at the end."""
     while len(lines := reader.peek()):
         text = lines.text(0)
@@ -281,7 +209,7 @@ def _check_count(reading: _Reading, count: int | None, limit: int | None) -> Non
         )
 
 
-def _describe(reader: _LineReader, reading: _Reading, count: int | None) -> list[str]:
+def _describe(reader: LineReader, reading: _Reading, count: int | None) -> list[str]:
     """Say what was repaired in the text itself, one sentence each."""
     repairs = []
     if reader.bom:

@@ -59,8 +59,10 @@ def read_vocabulary(path: str) -> tuple[list[bytes], list[str]]:
 
 def fit_to_rows(path: str, words: list[bytes], rows: int) -> list[bytes]:
     """Check that there is one word per row; empty lines at the end do not count."""
-    while len(words) > rows and not words[-1].strip(b" "):
-        words = words[:-1]
+    blanks = 0
+    while len(words) - blanks > rows and not words[-1 - blanks].strip(b" "):
+        blanks += 1
+    words = words[: len(words) - blanks]
     if not words:
         raise InputError(path, "the vocabulary is empty", "put one word per line into it")
     if len(words) != rows:
