@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bilex.arrays import Vectors
+from bilex.arrays import Floats, Vectors
 from bilex.engines.base import Engine
 from bilex.matching import Graph, Matching
 from bilex.model import Theta
@@ -33,9 +33,11 @@ def candidate_graph(
 
     queries, offsets = theta.queries(source), theta.offsets(source)
     if prior.targets_choose:
-        # For a given target the weight is t·Ωs - ‖Ωs‖²/2 and terms without s: one more dimension holds the second.
+        # For a given target the weight is t·(Ωs - μ) and the offset of s: two more dimensions hold the second, since
+        # one float32 would round it, and the source found would not always be the best.
         columns = np.arange(len(target))
-        nearest = engine.top_k(with_column(target, 1.0), with_column(queries, offsets), 1)
+        rest = offsets - offsets.astype(np.float32)
+        nearest = engine.top_k(with_columns(target, 1.0, 1.0), with_columns(queries, offsets, rest), 1)
         rows = nearest.indices[:, 0]
     else:
         k = min(k, len(target))
@@ -48,9 +50,10 @@ def candidate_graph(
     return Graph.from_edges(rows, columns, weights, (len(source), len(target)))
 
 
-def with_column(vectors: Vectors, column: np.ndarray | float) -> Vectors:
-    """Append one dimension to every row."""
-    wider = np.empty((len(vectors), vectors.shape[1] + 1), np.float32)
-    wider[:, :-1] = vectors
-    wider[:, -1] = column
+def with_columns(vectors: Vectors, first: Floats | float, second: Floats | float) -> Vectors:
+    """Append two dimensions to every row."""
+    wider = np.empty((len(vectors), vectors.shape[1] + 2), np.float32)
+    wider[:, :-2] = vectors
+    wider[:, -2] = first
+    wider[:, -1] = second
     return wider
