@@ -172,7 +172,9 @@ def certificate(graph: Graph, matching: Matching, prior: Prior) -> float:
     check_limits(graph, matching, prior)
     u, v = matching.source_duals, matching.target_duals
     bound = np.maximum(graph.weights - u[graph.rows] - v[graph.indices], 0).sum()
-    if prior.null and (u.min(initial=0) < 0 or v.min(initial=0) < 0):
+    # Only the dual of a target that has to be matched may have either sign.
+    of_free_targets = v if prior.null else np.delete(v, graph.indices)
+    if u.min(initial=0) < 0 or of_free_targets.min(initial=0) < 0:
         raise CertificateError("the certificate has a negative dual")
     for capacity, dual in ((prior.source_capacity, u), (prior.target_capacity, v)):
         if capacity is not None:

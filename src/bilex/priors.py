@@ -11,6 +11,7 @@ weights, and the same exact solver serves all priors.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from bilex.errors import BilexError
@@ -69,6 +70,8 @@ class Prior:
             raise BilexError("a prior with one side unlimited needs capacity 1 on the other side")
         if not self.null and None not in capacities:
             raise BilexError("only one-to-many and many-to-one priors can do without the null option")
+        if not math.isfinite(self.log_odds):
+            raise BilexError(f"a prior's log_odds must be a finite number, not {self.log_odds}")
 
     @classmethod
     def named(cls, name: str, log_odds: float = 0.0) -> Prior:
