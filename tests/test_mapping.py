@@ -1,0 +1,113 @@
+"""The M-step's maps: Procrustes and the float64 sums around it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bilex import mapping
+from bilex.arrays import Vectors
+from tests.oracles import random_orthogonal
+
+
+def random_vectors(seed: int, n: int, dimension: int) -> Vectors:
+    return np.random.default_rng(seed).normal(size=(n, dimension)).astype(np.float32)
+
+
+def loss(omega: NDArray[np.float64], source: Vectors, target: Vectors) -> float:
+    """The sum of ‖t - Ωs‖², one pair at a time."""
+    return sum(float(np.sum((t - omega @ s.astype(np.float64)) ** 2)) for s, t in zip(source, target, strict=True))
+
+
+@pytest.fixture(params=[3, 8192], ids=["many blocks", "one block"])
+def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(mapping, "BLOCK", request.param)
+    return int(request.param)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 7, 40])
+def test_procrustes_recovers_a_planted_map(dimension: int, block: int) -> None:
+    source = random_vectors(0, 5 * dimension, dimension)
+    planted = random_orthogonal(np.random.default_rng(1), dimension)
+    target = (source @ planted.T).astype(np.float32)
+    np.testing.assert_allclose(mapping.procrustes(source, target), planted, atol=1e-6)
+    # A reflection as well as a rotation: one of the two has the determinant -1.
+    planted[0] *= -1
+    target = (source @ planted.T).astype(np.float32)
+    np.testing.assert_allclose(mapping.procrustes(source, target), planted, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 10, 200])
+def test_procrustes_is_orthogonal_and_best(n: int, block: int) -> None:
+    # Also with fewer pairs than the 10 dimensions, or none at all.
+    source, target = random_vectors(2, n, 10), random_vectors(3, n, 10)
+    omega = mapping.procrustes(source, target)
+    np.testing.assert_allclose(omega @ omega.T, np.eye(10), atol=1e-12)
+    best = loss(omega, source, target)
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        assert best <= loss(random_orthogonal(rng, 10), source, target) + 1e-9
+        for angle in (1e-4, 1e-2):
+            nearby = omega @ np.linalg.qr(np.eye(10) + angle * rng.normal(size=(10, 10)))[0]
+            assert best <= loss(np.asarray(nearby), source, target) + 1e-9
+
+
+def test_procrustes_maps_few_pairs_exactly_if_they_can_be() -> None:
+    rng = np.random.default_rng(5)
+    source = random_vectors(6, 4, 12)
+    target = (source @ random_orthogonal(rng, 12).T).astype(np.float32)
+    omega = mapping.procrustes(source, target)
+    np.testing.assert_allclose(source @ omega.T, target, atol=1e-5)
+
+
+def test_procrustes_with_repeated_pairs_counts_them() -> None:
+    source, target = random_vectors(7, 30, 5), random_vectors(8, 30, 5)
+    heavy = np.concatenate([np.arange(30), np.zeros(500, np.int64)])
+    once, often = mapping.procrustes(source, target), mapping.procrustes(source[heavy], target[heavy])
+    assert loss(often, source[:1], target[:1]) < loss(once, source[:1], target[:1])
+
+
+def test_apply(block: int) -> None:
+    rng = np.random.default_rng(9)
+    omega, shift, vectors = random_orthogonal(rng, 6), rng.normal(size=6), random_vectors(10, 20, 6)
+    expected = np.array([omega @ x + shift for x in vectors.astype(np.float64)])
+    mapped = mapping.apply(omega, vectors, shift)
+    assert mapped.dtype == np.float32
+    np.testing.assert_allclose(mapped, expected, rtol=2.0**-23, atol=1e-14)
+    np.testing.assert_allclose(mapping.apply(omega, vectors), expected - shift, rtol=2.0**-23, atol=1e-14)
+
+
+def test_apply_rounds_only_once() -> None:
+    # 1 + 2^-30 has to survive until the shift takes the 1 away.
+    omega = np.array([[1.0 + 2.0**-30]])
+    assert mapping.apply(omega, np.ones((1, 1), np.float32), np.array([-1.0]))[0, 0] == np.float32(2.0**-30)
+
+
+def test_apply_to_nothing() -> None:
+    assert mapping.apply(np.eye(3), np.zeros((0, 3), np.float32)).shape == (0, 3)
+
+
+def test_squared_norms(block: int) -> None:
+    rng = np.random.default_rng(11)
+    omega, shift, vectors = rng.normal(size=(6, 6)), rng.normal(size=6), random_vectors(12, 20, 6)
+    exact = vectors.astype(np.float64)
+    np.testing.assert_allclose(mapping.squared_norms(vectors), (exact**2).sum(axis=1))
+    np.testing.assert_allclose(mapping.squared_norms(vectors, shift=shift), ((exact + shift) ** 2).sum(axis=1))
+    np.testing.assert_allclose(
+        mapping.squared_norms(vectors, omega, shift), (((omega @ exact.T).T + shift) ** 2).sum(axis=1)
+    )
+
+
+def test_weighted_mean(block: int) -> None:
+    vectors = random_vectors(13, 20, 6)
+    weights = np.random.default_rng(14).integers(0, 3, 20)
+    expected = np.average(vectors.astype(np.float64), axis=0, weights=weights)
+    np.testing.assert_allclose(mapping.weighted_mean(vectors, weights), expected, atol=1e-14)
+
+
+def test_sums_are_made_in_float64() -> None:
+    # In float32, 2^24 + 1 is 2^24.
+    vectors = np.array([[2.0**24], [1.0], [1.0], [-(2.0**24)]], np.float32)
+    assert mapping.weighted_mean(vectors, np.ones(4)) == 0.5
+    assert mapping.squared_norms(np.array([[2.0**12, 1.0]], np.float32)) == 2.0**24 + 1

@@ -1,0 +1,66 @@
+"""The number of threads: from the environment, or from the machine."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from bilex.engines.local import LocalEngine
+from bilex.errors import BilexError
+from bilex.threads import single_threaded_blas, thread_count
+
+
+@pytest.mark.parametrize(("asked", "threads"), [("1", 1), ("2", 2), ("016", 16)])
+def test_asked_for(asked: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BILEX_THREADS", asked)
+    assert thread_count() == threads
+    assert LocalEngine().threads == threads
+
+
+@pytest.mark.parametrize("asked", ["0", "-1", "two", "1.5", "2 ", "1e1", "²", "0x2", " "])
+def test_bad_values_are_named(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BILEX_THREADS", asked)
+    with pytest.raises(BilexError, match="BILEX_THREADS") as caught:
+        thread_count()
+    assert repr(asked) in str(caught.value)
+    assert "whole number" in str(caught.value)
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_by_default_the_cores_of_this_process(empty: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BILEX_THREADS", raising=False)
+    if empty:
+        monkeypatch.setenv("BILEX_THREADS", "")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 6}, raising=False)
+    assert thread_count() == 3
+
+
+@pytest.mark.parametrize(("cores", "threads"), [(6, 6), (None, 1)])
+def test_without_affinity_the_cores_of_the_machine(
+    cores: int | None, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("BILEX_THREADS", raising=False)
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    assert thread_count() == threads
+
+
+def blas_threads() -> set[int]:
+    np.ones((2, 2)) @ np.ones((2, 2))
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_blas_is_single_threaded_inside_and_as_before_outside() -> None:
+    before = blas_threads()
+    with single_threaded_blas():
+        assert blas_threads() <= {1}
+        with single_threaded_blas():
+            assert blas_threads() <= {1}
+        assert blas_threads() <= {1}
+    assert blas_threads() == before
+    with pytest.raises(RuntimeError), single_threaded_blas():
+        raise RuntimeError
+    assert blas_threads() == before
