@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import threading
+from fractions import Fraction
 from pathlib import Path
 
 import numba
@@ -23,6 +24,17 @@ Row = tuple[str, list[str]]
 
 # The fast reader against Python's own split and float -------------------------------------------------------------
 
+
+def nearly_halfway(odd: int, exponent: int) -> str:
+    """Sixteen digits as close as they get to the middle between two neighbouring float32."""
+    target = Fraction(2 * odd + 1) / Fraction(10) ** exponent
+    while target >= 2**53:
+        target /= 2
+    while target < 2**52:
+        target *= 2
+    return f"{round(target)}e{exponent}"
+
+
 plain_numbers = st.one_of(
     st.floats(-1e30, 1e30).map(repr),
     st.floats(-1, 1).map(lambda value: f"{value:.5f}"),
@@ -31,6 +43,7 @@ plain_numbers = st.one_of(
     st.sampled_from(["0", "-0", "+1", "1.", ".5", "1e-400", "1E5", "3.4028234e38", "1e-45", "7e-46", "00012"]),
     # Halfway between two neighbouring float32: any carelessness in rounding shows here.
     st.integers(1, 2**24).map(lambda n: repr((n + 0.5) * 2.0**-24)),
+    st.builds(nearly_halfway, st.integers(2**23, 2**24 - 1), st.integers(-40, 22)),
     st.integers(2**23, 2**24 - 1).map(lambda n: f"{(2 * n + 1) * 2**40}.00000000000000000001"),
 )
 words = st.text(st.characters(exclude_characters=" \t\n\r\0\ufeff", codec="utf-8"), min_size=1, max_size=8)
@@ -136,6 +149,15 @@ def test_limit_takes_the_first_rows_and_does_not_look_behind_them(tmp_path: Path
     path = write(tmp_path, "5 2\na 1 2\nb 3 4\nthis is wrong\n")
     assert load(path, limit=2).words == ("a", "b")
     assert repaired(write(tmp_path, "a 1 2\nb 3 4\nwrong\n"), "2 words", limit=2).words == ("a", "b")
+
+
+@pytest.mark.parametrize("block", [16, 32, 1 << 20])
+def test_limit_counts_rows_over_blocks_and_blank_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(streams, "BLOCK", block)
+    path = write(tmp_path, "9 2\na 1 2\n\nb 3 4\nc 5 6\nthis is wrong\n")
+    assert repaired(path, "1 blank line ", limit=3).words == ("a", "b", "c")
 
 
 def test_limit_stops_decompression(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
