@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from bilex.arrays import Vectors
+from bilex.engines import find_engine
 from bilex.engines.base import Neighbours
 from bilex.engines.local import LocalEngine
+from bilex.errors import BilexError
 from bilex.kernels import topk
 from tests import oracles
 
@@ -228,3 +230,11 @@ def test_slack_bounds_the_error_of_float32(dimension: int) -> None:
     left, right = random_vectors(25, 50, dimension), random_vectors(26, 50, dimension)
     errors = np.abs((left @ right.T).astype(np.float64) - oracles.score_matrix(left, right))
     assert (errors <= topk.slack_factor(dimension) * np.outer(topk.row_norms(left), topk.row_norms(right))).all()
+
+
+def test_find_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BILEX_THREADS", "3")
+    assert find_engine("local") == LocalEngine(threads=3)
+    assert find_engine("local", threads=2) == LocalEngine(threads=2)
+    with pytest.raises(BilexError, match=r"'abacus'.*local"):
+        find_engine("abacus")
