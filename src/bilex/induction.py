@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,7 @@ def induce(
     started = time.perf_counter()
     source, target = source.normalise(method.normalise), target.normalise(method.normalise)
     pairs = find_seed(seed, source, target)
+    inputs = {"source": describe(source), "target": describe(target)}
     reporter.stage("learning")
     learnt = fit(
         source.vectors,
@@ -96,7 +98,7 @@ def induce(
             "complete": complete,
             "engine": type(engine).__name__,
         },
-        "inputs": {"source": describe(source), "target": describe(target)},
+        "inputs": inputs,
         "threads": getattr(engine, "threads", thread_count()),
         "stopped": learnt.stopped,
         "seconds": round(time.perf_counter() - started, 3),
@@ -111,6 +113,7 @@ def check(source: Embeddings, target: Embeddings, method: Method) -> None:
     for side in (source, target):
         if not len(side):
             raise BilexError(f"{label(side)}: the vocabulary is empty; give at least one word")
+        check_words(side)
     if source.dimension != target.dimension:
         raise BilexError(
             f"{label(source)} has {source.dimension} dimensions and {label(target)} has {target.dimension}; "
@@ -123,6 +126,22 @@ def check(source: Embeddings, target: Embeddings, method: Method) -> None:
             BilexWarning,
             stacklevel=3,
         )
+
+
+def check_words(side: Embeddings) -> None:
+    """Raise if a word could not be saved: found out before the work, not after it. Files do not hold such words."""
+    if not savable("".join(side.words)):
+        bad = next(word for word in side.words if not savable(word))
+        raise BilexError(f"{label(side)}: the word {bad!r} has a line feed or is not Unicode text; rename it")
+
+
+def savable(text: str) -> bool:
+    """Say whether UTF-8 can hold the text (lone surrogates it cannot), on one line."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return "\n" not in text
 
 
 def build_lexicon(
@@ -155,8 +174,8 @@ def build_lexicon(
 
 
 def describe(side: Embeddings) -> dict[str, Any]:
-    """Say what a language's vectors were, for ``run.json``."""
-    files = [{"path": path, "sha256": file_sha256(path)} for path in side.paths]
+    """Say what a language's vectors were, for ``run.json``; what came through a pipe cannot be read again."""
+    files = [{"path": path, "sha256": file_sha256(path) if Path(path).is_file() else None} for path in side.paths]
     return {"name": side.name, "words": len(side), "dimension": side.dimension, "files": files}
 
 

@@ -18,6 +18,7 @@ __all__ = ["MATCHING", "RETRIEVAL", "SEED", "Entry", "Lexicon"]
 
 MATCHING, SEED, RETRIEVAL = "matching", "seed", "retrieval"
 HEADER = ("source", "target", "score", "rank", "mutual", "origin")
+SEPARATORS = str.maketrans("\t\n\r", "   ")
 
 
 class Entry(NamedTuple):
@@ -69,9 +70,11 @@ class Lexicon:
         return "\n".join([f"Lexicon of {len(self)} pairs", *lines, *more])
 
     def to_tsv(self) -> str:
-        """Write it as a tab-separated table with a header."""
+        """Write it as a tab-separated table with a header; a tab or line end inside a word becomes a space."""
         lines = ["\t".join(HEADER)]
-        lines += [f"{e.source}\t{e.target}\t{e.score:.6f}\t{e.rank}\t{e.mutual:d}\t{e.origin}" for e in self]
+        lines += [
+            f"{plain(e.source)}\t{plain(e.target)}\t{e.score:.6f}\t{e.rank}\t{e.mutual:d}\t{e.origin}" for e in self
+        ]
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -81,17 +84,22 @@ class Lexicon:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Lexicon:
         """Read what `save` wrote; columns added at the end are left alone."""
-        entries = []
-        with open(path, encoding="utf-8", newline="\n") as lines:  # noqa: PTH123 (a path as the user gave it)
-            for number, line in enumerate(lines, 1):
-                fields = tuple(line.rstrip("\n").split("\t"))
-                if number == 1 and fields[: len(HEADER)] != HEADER:
-                    raise InputError(path, "this is not a lexicon of bilex", f"expected {' '.join(HEADER)}", line=1)
-                if number > 1:
-                    entries.append(parse_entry(fields, path, number))
+        try:
+            with open(path, encoding="utf-8", newline="\n") as file:  # noqa: PTH123 (a path as the user gave it)
+                rows = [tuple(line.rstrip("\n").split("\t")) for line in file]
+        except UnicodeDecodeError:
+            raise InputError(path, "this is not UTF-8", "write the lexicon again") from None
+        if not rows or rows[0][: len(HEADER)] != HEADER:
+            raise InputError(path, "this is not a lexicon of bilex", f"expected {' '.join(HEADER)}", line=1)
+        entries = [parse_entry(fields, path, number) for number, fields in enumerate(rows[1:], 2)]
         columns = tuple(zip(*entries, strict=True)) or ((),) * len(HEADER)
         source, target, score, rank, mutual, origin = columns
         return cls(source, target, np.array(score, float), np.array(rank, int), np.array(mutual, bool), origin)
+
+
+def plain(word: str) -> str:
+    """Take out what would break the table."""
+    return word.translate(SEPARATORS)
 
 
 def parse_entry(fields: tuple[str, ...], path: str | os.PathLike[str], number: int) -> Entry:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import math
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
+
 from bilex.em import Settings
+from bilex.embeddings import Embeddings
 from bilex.errors import BilexError
 from bilex.priors import Prior
 
@@ -47,11 +51,14 @@ class Method:
     max_iterations: int = 100
 
     def __post_init__(self) -> None:
-        Prior.named(self.prior)
+        Prior.named(self.prior, self.log_odds)
+        Embeddings((), np.empty((0, 1), np.float32)).normalise(self.normalise)  # only to check the steps
         for name, least in (("candidates", 1), ("max_iterations", 1), ("max_rank", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise BilexError(f"{name.replace('_', '-')} is {value}; give at least {least}")
+        if not 0 <= self.tolerance < math.inf:
+            raise BilexError(f"tolerance is {self.tolerance}; give a number from 0 up")
 
     def settings(self) -> Settings:
         """Give the part of it that EM needs."""

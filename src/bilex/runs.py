@@ -25,7 +25,7 @@ from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
 from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError, InputError
-from bilex.evaluation.translation import TranslationScore, evaluate_translation
+from bilex.evaluation.translation import NotCovered, TranslationScore, evaluate_translation
 from bilex.formats.atomic import atomic_path, atomic_write_text
 from bilex.formats.pairs import read_pairs
 from bilex.lexicon import Lexicon
@@ -37,18 +37,19 @@ __all__ = ["Run", "Translation", "file_sha256", "run_directory"]
 
 FORMAT = 1
 LEXICON, MODEL, MANIFEST = "lexicon.tsv", "model.safetensors", "run.json"
-TENSORS = {  # name: dimensions
-    "omega": 2,
-    "mu": 1,
-    "source_vectors": 2,
-    "target_vectors": 2,
-    "source_words": 1,
-    "target_words": 1,
-    "source_crowding": 1,
-    "target_crowding": 1,
-    "source_nearest": 1,
-    "target_nearest": 1,
+TENSORS = {  # name: type, and shape with d dimensions, n source words, m target words
+    "omega": ("float64", "dd"),
+    "mu": ("float64", "d"),
+    "source_vectors": ("float32", "nd"),
+    "target_vectors": ("float32", "md"),
+    "source_words": ("uint8", ""),  # as many bytes as it takes
+    "target_words": ("uint8", ""),
+    "source_crowding": ("float64", "n"),
+    "target_crowding": ("float64", "m"),
+    "source_nearest": ("int64", "n"),
+    "target_nearest": ("int64", "m"),
 }
+FILES = {LEXICON, MODEL, MANIFEST, "report.html"}  # what a run directory may hold; only such a one is replaced
 AROUND = ("source_crowding", "target_crowding", "source_nearest", "target_nearest")
 
 
@@ -130,7 +131,12 @@ class Run:
         """Score it against a gold dictionary, a file or pairs, whose first words are the queries."""
         pairs = read_pairs(gold) if isinstance(gold, str | os.PathLike) else gold
         source, target, space = self._direction(reverse)
-        return evaluate_translation(space, source, target, pairs, retrieval, engine or LocalEngine())
+        try:
+            return evaluate_translation(space, source, target, pairs, retrieval, engine or LocalEngine())
+        except NotCovered as error:
+            if isinstance(gold, str | os.PathLike):
+                raise BilexError(f"{os.fspath(gold)}: {error}") from None
+            raise
 
     def _direction(self, reverse: bool) -> tuple[Embeddings, Embeddings, SharedSpace]:
         if reverse:
@@ -156,7 +162,8 @@ class Run:
             "target_words": pack(self.target.words),
             **{name: getattr(self.space, name) for name in AROUND},
         }
-        names = {"source": self.source.name, "target": self.target.name}
+        # All in one entry: safetensors writes several in random order, and the same run would have other bytes.
+        names = {"names": json.dumps({"source": self.source.name, "target": self.target.name})}
         with atomic_path(folder / MODEL) as path:
             save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, path, names)
         files = {name: file_sha256(folder / name) for name in (LEXICON, MODEL)}
@@ -170,8 +177,10 @@ class Run:
         folder = Path(path)
         info = read_manifest(folder)
         tensors, names = read_model(folder, info)
-        source = Embeddings(unpack(tensors["source_words"]), tensors["source_vectors"], name=names.get("source", ""))
-        target = Embeddings(unpack(tensors["target_words"]), tensors["target_vectors"], name=names.get("target", ""))
+        words = {side: unpack(tensors[f"{side}_words"]) for side in ("source", "target")}
+        source, target = (
+            Embeddings(words[side], tensors[f"{side}_vectors"], name=names.get(side, "")) for side in words
+        )
         theta = Theta(tensors["omega"], tensors["mu"])
         space = SharedSpace(
             unit(apply(theta.omega, source.vectors)),
@@ -188,21 +197,39 @@ def run_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     It is made at once, so that a place that cannot be written to is found out before the work, not after it.
     """
-    place = Path(path)
-    if place.exists() and not (place.is_dir() and ((place / MANIFEST).is_file() or not any(place.iterdir()))):
-        raise BilexError(f"{place}: exists and is not a run of bilex; choose another place with -o")
+    named = Path(path)
+    check_replaceable(named)
+    place = named.resolve()  # a link stays, and what it points to is replaced
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
         folder.chmod(0o755)
     except OSError as error:
-        raise BilexError(f"{place}: cannot be written ({error.strerror}); choose another place with -o") from None
+        raise BilexError(f"{named}: cannot be written ({error.strerror}); choose another place with -o") from None
     try:
         yield folder
         replace_directory(folder, place)
     except OSError as error:
-        raise BilexError(f"{place}: cannot be written ({error.strerror or error}); check the disk") from error
+        raise BilexError(f"{named}: cannot be written ({error.strerror or error}); check the disk") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_replaceable(place: Path) -> None:
+    """Raise if something is there that is not ours to throw away."""
+    elsewhere = "choose another place with -o"
+    if place.is_symlink() and not place.exists():
+        raise BilexError(f"{place}: the link leads nowhere; {elsewhere}")
+    if not place.exists():
+        return
+    if not place.is_dir():
+        raise BilexError(f"{place}: exists and is not a run of bilex; {elsewhere}")
+    if place.resolve() in (Path.cwd(), *Path.cwd().parents):
+        raise BilexError(f"{place}: the current folder cannot be replaced; {elsewhere}")
+    names = {entry.name for entry in place.iterdir()}
+    if names and MANIFEST not in names:
+        raise BilexError(f"{place}: exists and is not a run of bilex; {elsewhere}")
+    if foreign := sorted(names - FILES):
+        raise BilexError(f"{place}: holds {foreign[0]!r}, which is not part of a run; move that, or {elsewhere}")
 
 
 def replace_directory(new: Path, place: Path) -> None:
@@ -210,8 +237,13 @@ def replace_directory(new: Path, place: Path) -> None:
     if not place.exists():
         new.rename(place)
         return
+    check_replaceable(place)  # again: the run took its time
     old = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".old", dir=place.parent))
-    place.rename(old)
+    try:
+        place.rename(old)
+    except OSError:
+        old.rmdir()
+        raise
     try:
         new.rename(place)
     except OSError:
@@ -245,12 +277,32 @@ def read_model(folder: Path, info: dict[str, Any]) -> tuple[dict[str, NDArray[An
     try:
         with safe_open(path, framework="numpy") as file:
             tensors = {name: file.get_tensor(name) for name in TENSORS}
-            names = file.metadata() or {}
-    except (SafetensorError, OSError):
+            names = dict(json.loads((file.metadata() or {}).get("names", "{}")))
+    except (SafetensorError, OSError, ValueError, TypeError):
         raise InputError(path, "this is not a model of bilex", "run `bilex induce` again") from None
-    if any(tensors[name].ndim != dimensions for name, dimensions in TENSORS.items()):
-        raise InputError(path, "a tensor has the wrong shape", "run `bilex induce` again")
+    for name in TENSORS:
+        if not fits(name, tensors):
+            raise InputError(path, f"the tensor {name} does not fit the others", "run `bilex induce` again")
     return tensors, names
+
+
+def fits(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
+    """Say whether a tensor has its type and shape, and refers only to words that are there."""
+    counts = {"d": tensors["mu"].size, "n": tensors["source_crowding"].size, "m": tensors["target_crowding"].size}
+    tensor, (kind, shape) = tensors[name], TENSORS[name]
+    if tensor.dtype != kind:
+        return False
+    if name.endswith("words"):
+        try:
+            return len(unpack(tensor)) == tensors[name.replace("words", "crowding")].size
+        except UnicodeDecodeError:
+            return False
+    if tensor.shape != tuple(counts[count] for count in shape):
+        return False
+    if name.endswith("nearest"):
+        others = counts["m" if name.startswith("source") else "n"]
+        return bool(((tensor >= 0) & (tensor < others)).all())
+    return bool(np.isfinite(tensor).all())
 
 
 def check_file(folder: Path, name: str, info: dict[str, Any]) -> None:

@@ -12,9 +12,12 @@ import warnings
 
 import click
 
+from bilex.cli.compare import compare
 from bilex.cli.demo import demo
 from bilex.cli.evaluate import evaluate
+from bilex.cli.hubness import hubness
 from bilex.cli.induce import induce
+from bilex.cli.similarity import similarity
 from bilex.cli.translate import translate
 from bilex.errors import BilexError, BilexWarning
 from bilex.version import __version__
@@ -33,7 +36,7 @@ def bilex() -> None:
     """
 
 
-for command in (demo, induce, translate, evaluate):
+for command in (demo, induce, translate, evaluate, similarity, hubness, compare):
     bilex.add_command(command)
 
 
@@ -51,6 +54,9 @@ def run(arguments: list[str] | None = None) -> int:
             bilex.main(args=arguments, prog_name="bilex", standalone_mode=False)
         except click.exceptions.Exit as leaving:
             return leaving.exit_code
+        except click.exceptions.NoArgsIsHelpError as error:  # a bare `bilex`: the help is what was wanted
+            click.echo(error.format_message(), err=True)
+            return WRONG_USAGE
         except click.ClickException as error:
             where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "bilex"
             return complain(f"{error.format_message()} (see `{where} --help`)", WRONG_USAGE)

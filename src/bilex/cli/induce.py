@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.options import json_option, print_json, quiet_option
+from bilex.cli.options import json_option, print_json, quiet_option, wrong_usage
 
 if TYPE_CHECKING:
     from bilex.runs import Run
@@ -77,7 +77,9 @@ def induce(
     from bilex.methods import find_method
     from bilex.runs import run_directory
 
-    chosen = find_method(method).with_changes(changes)
+    with wrong_usage():
+        chosen = find_method(method).with_changes(changes)
+        find_engine(engine, threads=threads)
     place = output or default_output(src, trg)
     with (
         run_directory(place) as folder,

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import click
 
-__all__ = ["json_option", "print_json", "quiet_option", "retrieval_option", "reverse_option", "run_argument"]
+from bilex.errors import BilexError
+
+__all__ = [
+    "json_option",
+    "print_json",
+    "quiet_option",
+    "retrieval_option",
+    "reverse_option",
+    "run_argument",
+    "wrong_usage",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -27,6 +38,15 @@ def retrieval_option(default: str) -> Callable[[Command], Command]:
         show_default=True,
         help="By cosine, or by CSLS, which corrects for hubs.",
     )
+
+
+@contextlib.contextmanager
+def wrong_usage() -> Iterator[None]:
+    """Blame what goes wrong in the block on the options, not on the input: exit code 2."""
+    try:
+        yield
+    except BilexError as error:
+        raise click.UsageError(str(error), click.get_current_context(silent=True)) from None
 
 
 def print_json(data: Mapping[str, Any]) -> None:

@@ -34,7 +34,8 @@ def translate(
     if not words:
         raise BilexError("no words to translate; give them as arguments or on stdin, one on each line")
     answers = Run.load(run).translate_many(words, k, retrieval=retrieval, reverse=reverse)
-    missing = [word for word, found in zip(words, answers, strict=True) if not found]
+    missing = list(dict.fromkeys(word for word, found in zip(words, answers, strict=True) if not found))
+    listed = f"no vector for {', '.join(missing[:10])}{' ...' * (len(missing) > 10)}"
     if as_json:
         pairs = zip(words, answers, strict=True)
         print_json({"translations": {word: [vars(answer) for answer in found] for word, found in pairs}})
@@ -42,10 +43,10 @@ def translate(
         for word, found in zip(words, answers, strict=True):
             for answer in found:
                 click.echo(f"{word}\t{answer.word}\t{answer.score:.6f}")
+    if not any(answers):
+        raise BilexError(f"{run}: {listed}; check the case of the words, or the direction (--reverse)")
     if missing and not quiet:
-        click.echo(f"bilex: warning: no vector for {', '.join(missing[:10])}{' ...' * (len(missing) > 10)}", err=True)
-    if len(missing) == len(words):
-        raise BilexError("none of the words has a vector in this run; check their case, or the direction (--reverse)")
+        click.echo(f"bilex: warning: {run}: {listed}", err=True)
 
 
 def read_lines() -> list[str]:

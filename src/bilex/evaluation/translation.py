@@ -19,7 +19,11 @@ from bilex.engines.base import Engine
 from bilex.errors import BilexError
 from bilex.retrieval import SharedSpace
 
-__all__ = ["TranslationScore", "evaluate_translation"]
+__all__ = ["NotCovered", "TranslationScore", "evaluate_translation"]
+
+
+class NotCovered(BilexError):  # noqa: N818 (it reads as what it says)
+    """No word of the gold dictionary has a vector, so there is nothing to score."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +70,7 @@ def evaluate_translation(
     queries = len({word for word, _ in gold})
     known = sorted({(source.index[s], target.index[t]) for s, t in gold if s in source and t in target})
     if not known:
-        raise BilexError(
+        raise NotCovered(
             f"none of the {queries} words of the gold dictionary is covered by the vectors; "
             "check the direction (--reverse) and the case of the words"
         )
