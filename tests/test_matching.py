@@ -245,7 +245,7 @@ def test_gap_of_a_suboptimal_matching(prior: Prior, graph: tuple[Edges, int, int
     source, target = np.array(kept, np.int64).reshape(-1, 2).T
     gap = certificate(graph_of(edges, n_sources, n_targets), replace(matching, source=source, target=target), prior)
     assert gap == pytest.approx(edges[dropped], abs=1e-12)  # what was lost, exactly
-    assert gap > 0
+    assert gap > 0 or edges[dropped] < 1e-12  # as long as a float64 can tell
 
 
 def test_certificate_says_by_how_much_duals_are_off() -> None:
