@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from bilex.arrays import Floats, Vectors
+from bilex.arrays import Floats, Indices, Vectors
 from bilex.engines.base import Engine
 from bilex.matching import Graph, Matching
 from bilex.model import Theta
 from bilex.priors import Prior
 
-__all__ = ["candidate_graph"]
+__all__ = ["best_source_of_each_target", "candidate_graph"]
 
 
 def candidate_graph(
@@ -31,14 +31,10 @@ def candidate_graph(
     """Find the candidate edges under θ and weigh them, exactly."""
     from bilex.kernels.topk import edge_scores
 
-    queries, offsets = theta.queries(source), theta.offsets(source)
+    queries, offsets, target = theta.queries(source), theta.offsets(source), theta.map_target(target)
     if prior.targets_choose:
-        # For a given target the weight is t·(Ωs - μ) and the offset of s: two more dimensions hold the second, since
-        # one float32 would round it, and the source found would not always be the best.
         columns = np.arange(len(target))
-        rest = offsets - offsets.astype(np.float32)
-        nearest = engine.top_k(with_columns(target, 1.0, 1.0), with_columns(queries, offsets, rest), 1)
-        rows = nearest.indices[:, 0]
+        rows = best_source_of_each_target(queries, offsets, target, engine)
     else:
         k = min(k, len(target))
         columns = engine.top_k(queries, target, k).indices.ravel()
@@ -48,6 +44,17 @@ def candidate_graph(
         columns = np.concatenate([columns, previous.target])
     weights = edge_scores(queries, target, rows, columns) + offsets[rows]
     return Graph.from_edges(rows, columns, weights, (len(source), len(target)))
+
+
+def best_source_of_each_target(queries: Vectors, offsets: Floats, target: Vectors, engine: Engine) -> Indices:
+    """Find the source of largest edge weight for each target, over all sources.
+
+    For a given target the weight is t·(Ωs - μ) and the offset of s: two more dimensions hold the second, since one
+    float32 would round it, and the source found would not always be the best.
+    """
+    rest = offsets - offsets.astype(np.float32)
+    nearest = engine.top_k(with_columns(target, 1.0, 1.0), with_columns(queries, offsets, rest), 1)
+    return nearest.indices[:, 0]
 
 
 def with_columns(vectors: Vectors, first: Floats | float, second: Floats | float) -> Vectors:

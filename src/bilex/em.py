@@ -1,7 +1,8 @@
-"""Viterbi EM: Algorithm 1 of the paper.
+"""EM: Algorithm 1 of the paper.
 
-The loop in `viterbi_em` can be laid beside the pseudocode. Both steps make the same quantity larger, the
-log-likelihood of the matching and the parameters together, so it never falls from one iteration to the next.
+The loop in `viterbi_em` can be laid beside the pseudocode. With the Viterbi E-step both steps make the same quantity
+larger, the log-likelihood of the matching and the parameters together, so it never falls from one iteration to the
+next. The other E-steps (`bilex.expectation`) run in the same loop.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bilex.arrays import Indices, Vectors
-from bilex.candidates import candidate_graph
 from bilex.engines.base import Engine
-from bilex.mapping import apply
-from bilex.matching import Matching, solve
-from bilex.model import Theta, log_likelihood, m_step
+from bilex.expectation import E_STEPS, Belief, Problem, nearest_targets
+from bilex.matching import Matching
+from bilex.model import Theta, log_likelihood, maximise
 from bilex.priors import Prior
 
 __all__ = ["Fit", "Iteration", "Settings", "fit", "viterbi_em"]
@@ -25,27 +25,40 @@ __all__ = ["Fit", "Iteration", "Settings", "fit", "viterbi_em"]
 CONVERGED = "converged: the mean cosine of the induced pairs no longer changes"
 NOTHING_MATCHED = "failed: no pair of words is a better explanation than none"
 TOO_LONG = "the limit of iterations was reached"
+SEED_ONLY = "this method learns from the seed alone"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How EM is run: the prior, the candidates per source word, how many words it sees, and when to stop."""
+    """How EM is run.
+
+    `prior`, `candidates` per source word and the `max_rank` most frequent words define the E-step's problem;
+    `tolerance` and `max_iterations` say when to stop; `e_step` and `maps` name other E- and M-steps than the paper's;
+    `temperature` belongs to the soft E-steps; without `self_learning` the map of the seed is kept.
+    """
 
     prior: Prior = field(default_factory=Prior)
     candidates: int = 3
     max_rank: int | None = None
     tolerance: float = 1e-6
     max_iterations: int = 100
+    e_step: str = "viterbi"
+    maps: str = "orthogonal"
+    temperature: float = 1.0
+    self_learning: bool = True
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """What one iteration did: one entry of ``iterations`` in ``run.json``."""
+    """What one iteration did: one entry of ``iterations`` in ``run.json``.
+
+    `certificate_gap` is None where the E-step does not solve an optimisation problem.
+    """
 
     pairs: int
     mean_cosine: float
     log_likelihood: float
-    certificate_gap: float
+    certificate_gap: float | None
     seconds: dict[str, float]
 
 
@@ -67,50 +80,63 @@ def viterbi_em(
     engine: Engine,
     report: Callable[[Iteration], None] = lambda iteration: None,
 ) -> Fit:
-    """Alternate the exact matching and Procrustes from θ on until convergence (Algorithm 1)."""
-    prior, matching, iterations = settings.prior, None, list[Iteration]()
-    while True:
+    """Alternate the E-step and the M-step from θ on until convergence (Algorithm 1)."""
+    e_step, matching, iterations = E_STEPS[settings.e_step], None, list[Iteration]()
+    stopped = ""
+    while not stopped:
         clock = Stopwatch()
-        # Viterbi E-step
-        graph = candidate_graph(theta, source, target, prior, k=settings.candidates, previous=matching, engine=engine)
-        clock.lap("candidates")
-        matching = solve(graph, prior)
-        clock.lap("matching")
-        # M-step
-        theta = m_step(theta, source, target, matching, prior)
+        problem = Problem(settings.prior, settings.candidates, settings.temperature, engine, clock.lap)
+        # E-step; Viterbi: m* = argmax log p(m | S, T), with the exact matching
+        belief = e_step(theta, source, target, problem, matching)
+        # M-step: Ω by Procrustes, μ = centroid of the unmatched targets
+        theta = maximise(theta, target, belief.expected, settings.maps)
         clock.lap("mapping")
-        iterations.append(
-            Iteration(
-                pairs=len(matching),
-                mean_cosine=mean_cosine(theta, source, target, matching),
-                log_likelihood=log_likelihood(theta, source, target, matching, prior),
-                certificate_gap=matching.gap,
-                seconds=clock.seconds,
-            )
-        )
+        matching = belief.matching
+        iterations.append(describe(theta, source, target, belief, settings.prior, clock))
         report(iterations[-1])
         stopped = why_stop(iterations, settings)
-        if stopped:
-            return Fit(theta, matching, tuple(iterations), stopped)
+    if matching is None:  # a soft E-step: the lexicon is the best edge set under the parameters it led to
+        matching = E_STEPS["viterbi"](theta, source, target, problem, None).matching
+        assert matching is not None
+    return Fit(theta, matching, tuple(iterations), stopped)
 
 
 def why_stop(iterations: list[Iteration], settings: Settings) -> str:
-    """Say why EM should stop now, or nothing if it should go on."""
+    """Say why EM should stop now, or nothing if it should go on.
+
+    The paper's rule is that the mean cosine improves by less than the tolerance. With a partial matching it falls
+    while the matching grows, so a change in either direction counts.
+    """
     if iterations[-1].pairs == 0:
         return NOTHING_MATCHED
-    if len(iterations) > 1:
-        gain = iterations[-1].mean_cosine - iterations[-2].mean_cosine
-        if abs(gain) < settings.tolerance:
-            return CONVERGED
+    if len(iterations) > 1 and abs(iterations[-1].mean_cosine - iterations[-2].mean_cosine) < settings.tolerance:
+        return CONVERGED
     return TOO_LONG if len(iterations) >= settings.max_iterations else ""
+
+
+def describe(
+    theta: Theta, source: Vectors, target: Vectors, belief: Belief, prior: Prior, clock: Stopwatch
+) -> Iteration:
+    """Put an iteration's result into numbers."""
+    gap, likelihood, matching = None, belief.log_likelihood, belief.matching
+    if matching is not None:
+        cosine = mean_cosine(theta, source, target, matching)
+        likelihood = log_likelihood(theta, source, target, matching, prior)
+        gap = None if np.isnan(matching.gap) else matching.gap
+    else:
+        mapped = theta.map_source(belief.expected.source).astype(np.float64)
+        aligned = theta.map_target(belief.expected.target)
+        cosine = float((mapped * aligned).sum() / max(belief.pairs, np.finfo(float).tiny))
+    assert likelihood is not None, "an E-step gives a matching or a likelihood"
+    return Iteration(round(belief.pairs), cosine, likelihood, gap, clock.seconds)
 
 
 def mean_cosine(theta: Theta, source: Vectors, target: Vectors, matching: Matching) -> float:
     """Average the cosine of Ωs and t over the induced pairs; 0 if there are none."""
     if not len(matching):
         return 0.0
-    mapped = apply(theta.omega, source[matching.source]).astype(np.float64)
-    aligned = target[matching.target].astype(np.float64)
+    mapped = theta.map_source(source[matching.source]).astype(np.float64)
+    aligned = theta.map_target(target[matching.target]).astype(np.float64)
     norms = np.linalg.norm(mapped, axis=1) * np.linalg.norm(aligned, axis=1)
     return float(np.mean((mapped * aligned).sum(axis=1) / np.where(norms > 0, norms, 1)))
 
@@ -144,11 +170,19 @@ def fit(
     turned round at the end.
     """
     rows, columns = seed
+    if not settings.self_learning:
+        theta = Theta.from_pairs(source[rows], target[columns], settings.maps)
+        clock = Stopwatch()
+        belief = nearest_targets(theta, source, target, engine)
+        clock.lap("candidates")
+        report(iteration := describe(theta, source, target, belief, Prior.named("one-to-many-no-null"), clock))
+        assert belief.matching is not None
+        return Fit(theta, belief.matching, (iteration,), SEED_ONLY)
     if settings.prior.sources_choose:
         mirrored = replace(settings, prior=settings.prior.mirrored())
         other = fit(target, source, (columns, rows), mirrored, engine, report)
         theta = Theta(other.theta.omega.T, other.theta.omega.T @ other.theta.mu)
         return Fit(theta, other.matching.mirrored(), other.iterations, other.stopped)
-    theta = Theta.from_pairs(source[rows], target[columns])
+    theta = Theta.from_pairs(source[rows], target[columns], settings.maps)
     frequent = slice(settings.max_rank)
     return viterbi_em(theta, source[frequent], target[frequent], settings, engine, report)

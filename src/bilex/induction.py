@@ -87,7 +87,9 @@ def induce(
             stacklevel=2,
         )
     reporter.stage("measuring")
-    space = SharedSpace.build(learnt.theta.omega, source.vectors, target.vectors, engine)
+    space = SharedSpace.around(
+        learnt.theta.map_source(source.vectors), learnt.theta.map_target(target.vectors), engine
+    )
     reporter.stage("ranking")
     lexicon = build_lexicon(learnt.matching, pairs, source, target, space, engine, complete=complete)
     info = {

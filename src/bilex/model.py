@@ -19,34 +19,56 @@ from bilex.arrays import Floats, Indices, Vectors
 from bilex.matching import Matching
 from bilex.priors import Prior
 
-__all__ = ["Theta", "log_likelihood", "m_step", "null_log_density"]
+__all__ = ["Expectation", "Theta", "free_capacity", "log_likelihood", "m_step", "maximise", "null_log_density"]
 
 
 @dataclass(frozen=True, eq=False)
 class Theta:
-    """The parameters: `omega`, an orthogonal (d, d) matrix, and `mu`, the mean of the unmatched targets."""
+    """The parameters: `omega`, an orthogonal (d, d) matrix, and `mu`, the mean of the unmatched targets.
+
+    The paper's model maps only the source. A method that maps both sides (canonical correlations) has a
+    `target_map` as well; then both sides are scaled to unit length in the space where they meet, and the model's
+    t is the mapped target.
+    """
 
     omega: Floats
     mu: Floats
+    target_map: Floats | None = None
 
     @classmethod
-    def from_pairs(cls, source: Vectors, target: Vectors) -> Theta:
-        """Start from a seed: Ω by Procrustes on its pairs of rows, μ = 0."""
-        return cls(mapping.procrustes(source, target), np.zeros(target.shape[1]))
+    def from_pairs(cls, source: Vectors, target: Vectors, maps: str = "orthogonal") -> Theta:
+        """Start from a seed: Ω by Procrustes (or another map) on its pairs of rows, μ = 0."""
+        omega, target_map = mapping.fit_maps(maps, source, target)
+        return cls(omega, np.zeros(len(omega)), target_map)
+
+    def map_source(self, source: Vectors) -> Vectors:
+        """Give Ωs for each source word."""
+        mapped = mapping.apply(self.omega, source)
+        return mapped if self.target_map is None else mapping.unit(mapped)
+
+    def map_target(self, target: Vectors) -> Vectors:
+        """Give the target words in the space where the source words are mapped to."""
+        return target if self.target_map is None else mapping.unit(mapping.apply(self.target_map, target))
 
     def queries(self, source: Vectors) -> Vectors:
         """Give Ωs - μ for each source word: the only part of an edge's weight that meets the target."""
-        return mapping.apply(self.omega, source, shift=-self.mu)
+        if self.target_map is None:
+            return mapping.apply(self.omega, source, shift=-self.mu)
+        return (self.map_source(source) - self.mu).astype(np.float32)
 
     def offsets(self, source: Vectors) -> Floats:
         """Give (‖μ‖² - ‖Ωs‖²)/2 for each source word: the rest of the weight of its edges."""
-        return (self.mu @ self.mu - mapping.squared_norms(source, self.omega)) / 2
+        if self.target_map is None:
+            norms = mapping.squared_norms(source, self.omega)
+        else:
+            norms = mapping.squared_norms(self.map_source(source))
+        return np.asarray((self.mu @ self.mu - norms) / 2)
 
 
 def null_log_density(theta: Theta, target: Vectors) -> Floats:
     """Give log p(t) for each target word, the density N(μ, I) of a word that nothing generated."""
-    distances = mapping.squared_norms(target, shift=-theta.mu)
-    return np.asarray(-distances / 2 - target.shape[1] / 2 * np.log(2 * np.pi))
+    distances = mapping.squared_norms(theta.map_target(target), shift=-theta.mu)
+    return np.asarray(-distances / 2 - len(theta.mu) / 2 * np.log(2 * np.pi))
 
 
 def log_likelihood(theta: Theta, source: Vectors, target: Vectors, matching: Matching, prior: Prior) -> float:
@@ -56,26 +78,44 @@ def log_likelihood(theta: Theta, source: Vectors, target: Vectors, matching: Mat
     from the null distribution; so it counts b times here, and so it does in `m_step`.
     """
     rows, columns = matching.source, matching.target
-    mapped = mapping.apply(theta.omega, source[rows])
-    residuals = target[columns].astype(np.float64) - mapped
-    constant = target.shape[1] / 2 * np.log(2 * np.pi)
+    residuals = theta.map_target(target[columns]).astype(np.float64) - theta.map_source(source[rows])
+    constant = len(theta.mu) / 2 * np.log(2 * np.pi)
     matched = -(residuals**2).sum() / 2 - len(rows) * constant
     unmatched = free_capacity(matching, prior, len(target)) @ null_log_density(theta, target)
     return float(matched + unmatched + prior.log_odds * len(rows))
 
 
 def m_step(theta: Theta, source: Vectors, target: Vectors, matching: Matching, prior: Prior) -> Theta:
-    """Fit θ to a matching: Ω by Procrustes, μ as the centroid of the unmatched targets.
+    """Fit θ to a matching: Ω by Procrustes, μ as the centroid of the unmatched targets."""
+    free = free_capacity(matching, prior, len(target))
+    return maximise(theta, target, Expectation(source[matching.source], target[matching.target], free))
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """What the M-step needs to know of an E-step.
+
+    `source` and `target` hold the rows that Ω has to lay on each other: the vectors of the matched pairs, or, where
+    the E-step is soft, each target and the source vector it is expected to come from (its posterior mean, times
+    the probability that it comes from any). `free` says how much of each target nothing generated.
+    """
+
+    source: Vectors
+    target: Vectors
+    free: Floats | Indices
+
+
+def maximise(theta: Theta, target: Vectors, expected: Expectation, maps: str = "orthogonal") -> Theta:
+    """Fit θ to an expectation: the M-step.
 
     With no pair at all, Ω is free and stays as it was; with no unmatched target, so is and does μ.
     """
-    omega, mu = theta.omega, theta.mu
-    if len(matching.source):
-        omega = mapping.procrustes(source[matching.source], target[matching.target])
-    free = free_capacity(matching, prior, len(target))
-    if free.any():
-        mu = mapping.weighted_mean(target, free)
-    return Theta(omega, mu)
+    omega, target_map, mu = theta.omega, theta.target_map, theta.mu
+    if len(expected.source):
+        omega, target_map = mapping.fit_maps(maps, expected.source, expected.target)
+    if expected.free.any():
+        mu = mapping.weighted_mean(Theta(omega, mu, target_map).map_target(target), expected.free)
+    return Theta(omega, mu, target_map)
 
 
 def free_capacity(matching: Matching, prior: Prior, n_targets: int) -> Indices:

@@ -16,7 +16,7 @@ import numpy as np
 from bilex.arrays import Floats, Indices, Vectors
 from bilex.engines.base import Engine, Neighbours
 from bilex.errors import BilexError
-from bilex.mapping import apply, squared_norms
+from bilex.mapping import apply, unit
 
 __all__ = ["CROWD", "RETRIEVALS", "SharedSpace"]
 
@@ -37,8 +37,13 @@ class SharedSpace:
 
     @classmethod
     def build(cls, omega: Floats, source: Vectors, target: Vectors, engine: Engine) -> SharedSpace:
-        """Map the source words and look around each word: two exact searches over all pairs of words."""
-        mapped, target = unit(apply(omega, source)), unit(target)
+        """Map the source words, then as `around`."""
+        return cls.around(apply(omega, source), target, engine)
+
+    @classmethod
+    def around(cls, mapped: Vectors, target: Vectors, engine: Engine) -> SharedSpace:
+        """Look around each word of both languages in their space: two exact searches over all pairs of words."""
+        mapped, target = unit(mapped), unit(target)
         forth = engine.top_k(mapped, target, min(CROWD, len(target)))
         back = engine.top_k(target, mapped, min(CROWD, len(mapped)))
         crowding = (forth.scores.mean(axis=1), back.scores.mean(axis=1))
@@ -85,9 +90,3 @@ class SharedSpace:
             penalty = (-self.target_crowding / 2).astype(np.float32)
             return queries, np.column_stack([self.target, penalty])
         raise BilexError(f"no retrieval is called {retrieval!r}; choose one of {', '.join(RETRIEVALS)}")
-
-
-def unit(vectors: Vectors) -> Vectors:
-    """Scale every row to norm 1; a zero row stays zero."""
-    norms = np.sqrt(squared_norms(vectors))
-    return np.divide(vectors, np.where(norms > 0, norms, 1)[:, None], dtype=np.float32, casting="same_kind")

@@ -25,13 +25,17 @@ from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
 from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError, InputError
+from bilex.evaluation.compare import Comparison, compare_translations
+from bilex.evaluation.gold import Gold
+from bilex.evaluation.hubness import Hubness, evaluate_hubness
+from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
 from bilex.evaluation.translation import NotCovered, TranslationScore, evaluate_translation
 from bilex.formats.atomic import atomic_path, atomic_write_text
 from bilex.formats.pairs import read_pairs
 from bilex.lexicon import Lexicon
-from bilex.mapping import apply
+from bilex.mapping import unit
 from bilex.model import Theta
-from bilex.retrieval import SharedSpace, unit
+from bilex.retrieval import SharedSpace
 
 __all__ = ["Run", "Translation", "file_sha256", "run_directory"]
 
@@ -109,7 +113,7 @@ class Run:
         engine: Engine | None = None,
     ) -> list[list[Translation]]:
         """Give the k best translations of each word; none for a word without a vector."""
-        source, target, space = self._direction(reverse)
+        space, source, target = self._direction(reverse)
         known = [source.index[word] for word in words if word in source]
         found = space.search(np.array(known, np.int64), k, retrieval, engine or LocalEngine())
         answers = iter(zip(found.indices.tolist(), found.scores.tolist(), strict=True))
@@ -126,22 +130,52 @@ class Run:
         *,
         retrieval: str = "nn",
         reverse: bool = False,
+        convention: str = "covered",
         engine: Engine | None = None,
     ) -> TranslationScore:
         """Score it against a gold dictionary, a file or pairs, whose first words are the queries."""
         pairs = read_pairs(gold) if isinstance(gold, str | os.PathLike) else gold
-        source, target, space = self._direction(reverse)
+        space, source, target = self._direction(reverse)
         try:
-            return evaluate_translation(space, source, target, pairs, retrieval, engine or LocalEngine())
+            return evaluate_translation(space, source, target, pairs, retrieval, engine or LocalEngine(), convention)
         except NotCovered as error:
             if isinstance(gold, str | os.PathLike):
                 raise BilexError(f"{os.fspath(gold)}: {error}") from None
             raise
 
-    def _direction(self, reverse: bool) -> tuple[Embeddings, Embeddings, SharedSpace]:
+    def similarity(
+        self,
+        pairs: str | os.PathLike[str] | Sequence[tuple[str, str, float]],
+        *,
+        fold_case: bool = False,
+        reverse: bool = False,
+    ) -> SimilarityScore:
+        """Correlate its cosines with people's scores: a file, or (source term, target term, score)."""
+        return evaluate_similarity(*self._direction(reverse), pairs, fold_case=fold_case)
+
+    def hubness(
+        self,
+        gold: Gold | None = None,
+        k: int = 20,
+        *,
+        retrieval: str = "nn",
+        reverse: bool = False,
+        engine: Engine | None = None,
+    ) -> Hubness:
+        """Count how often each target is among the k nearest of the words of `gold`, or of all source words."""
+        return evaluate_hubness(*self._direction(reverse), gold, k, retrieval, engine or LocalEngine())
+
+    def compare(
+        self, other: Run, gold: Gold, *, retrieval: str = "nn", reverse: bool = False, engine: Engine | None = None
+    ) -> Comparison:
+        """Lay its answers beside another run's, for the first words of a gold dictionary."""
+        sides = (self._direction(reverse), other._direction(reverse))
+        return compare_translations(*sides, gold, retrieval, engine or LocalEngine())
+
+    def _direction(self, reverse: bool) -> tuple[SharedSpace, Embeddings, Embeddings]:
         if reverse:
-            return self.target, self.source, self.space.mirrored()
-        return self.source, self.target, self.space
+            return self.space.mirrored(), self.target, self.source
+        return self.space, self.source, self.target
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run directory, whole or not at all; a run that was there is replaced."""
@@ -156,6 +190,7 @@ class Run:
         tensors = {
             "omega": self.theta.omega,
             "mu": self.theta.mu,
+            **({} if self.theta.target_map is None else {"target_map": self.theta.target_map}),
             "source_vectors": self.source.vectors,
             "target_vectors": self.target.vectors,
             "source_words": pack(self.source.words),
@@ -181,10 +216,10 @@ class Run:
         source, target = (
             Embeddings(words[side], tensors[f"{side}_vectors"], name=names.get(side, "")) for side in words
         )
-        theta = Theta(tensors["omega"], tensors["mu"])
+        theta = Theta(tensors["omega"], tensors["mu"], tensors.get("target_map"))
         space = SharedSpace(
-            unit(apply(theta.omega, source.vectors)),
-            unit(target.vectors),
+            unit(theta.map_source(source.vectors)),
+            unit(theta.map_target(target.vectors)),
             *(tensors[name] for name in AROUND),
         )
         check_file(folder, LEXICON, info)
@@ -198,9 +233,9 @@ def run_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
     It is made at once, so that a place that cannot be written to is found out before the work, not after it.
     """
     named = Path(path)
-    check_replaceable(named)
-    place = named.resolve()  # a link stays, and what it points to is replaced
     try:
+        check_replaceable(named)
+        place = named.resolve()  # a link stays, and what it points to is replaced
         folder = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
         folder.chmod(0o755)
     except OSError as error:

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +17,7 @@ from bilex.formats.examine import examine_line, fields_of, is_number
 from bilex.formats.lines import LineReader, Lines
 from bilex.formats.streams import MAXIMUM_WORD, ByteStream, display
 from bilex.kernels.parse import BLANK, EXAMINE, SPACED, parse_lines
+from bilex.threads import thread_count
 
 __all__ = ["read_text"]
 
@@ -51,7 +51,7 @@ class _Reading:
                 word_ends[part],
                 status[part],
             )
-            for part in _shares(len(lines), _threads())
+            for part in _shares(len(lines), thread_count())
         ]
         for task in tasks:
             task.result()
@@ -114,7 +114,7 @@ def read_text(stream: ByteStream, limit: int | None) -> Loaded:
         shortest_row = 2 * dimension + 1
         expected = min(count, limit or count, stream.size // shortest_row + 1)
     reading = _Reading(stream.path, Collector(stream.path, dimension, expected))
-    with ThreadPoolExecutor(_threads()) as pool:
+    with ThreadPoolExecutor(thread_count()) as pool:
         for lines in _until(reader, reading, limit):
             reading.take(lines, pool)
     _check_count(reading, count, limit)
@@ -224,11 +224,6 @@ def _describe(reader: LineReader, reading: _Reading, count: int | None) -> list[
         repairs.append(f"{blanks} blank {'line' if blanks == 1 else 'lines'} before or between the words skipped")
     repairs += reading.spaced.describe("word", "words", "with spaces kept as they are (first: {first})")
     return repairs
-
-
-def _threads() -> int:
-    """As many as numba would use, so that NUMBA_NUM_THREADS governs this too."""
-    return int(numba.config.NUMBA_NUM_THREADS)
 
 
 def _shares(count: int, parts: int) -> list[slice]:
