@@ -14,19 +14,27 @@ __all__ = ["evaluate"]
 @click.argument("gold", type=click.Path(path_type=str))
 @retrieval_option("nn")
 @reverse_option
+@click.option(
+    "--convention",
+    type=click.Choice(["covered", "all", "pairs"]),
+    default="covered",
+    show_default=True,
+    help="What p@k and mrr are over: covered queries, all queries, or covered pairs, each a case of its own.",
+)
 @json_option
 @quiet_option
-def evaluate(run: str, gold: str, retrieval: str, reverse: bool, as_json: bool, quiet: bool) -> None:
+def evaluate(run: str, gold: str, retrieval: str, reverse: bool, convention: str, as_json: bool, quiet: bool) -> None:
     """Score RUN against the dictionary GOLD, whose first words are the queries.
 
-    p@k is over the covered queries: those with a vector, and a vector for one of their translations.
+    A query is covered if it has a vector, and one of its translations has. p@k and mrr are over the covered queries
+    unless --convention says otherwise; p@1 is always reported by all three conventions.
     """
     from bilex.runs import Run
 
     del quiet  # there is nothing to leave out
-    figures = Run.load(run).evaluate(gold, retrieval=retrieval, reverse=reverse).figures()
+    figures = Run.load(run).evaluate(gold, retrieval=retrieval, reverse=reverse, convention=convention).figures()
     if as_json:
         print_json(figures)
         return
     for name, value in figures.items():
-        click.echo(f"{name:10}{value:.4f}" if isinstance(value, float) else f"{name:10}{value}")
+        click.echo(f"{name:15}{value:.4f}" if isinstance(value, float) else f"{name:15}{value}")

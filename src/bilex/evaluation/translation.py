@@ -2,8 +2,15 @@
 
 A query is a source word of the gold dictionary; it is covered if its vector and the vector of at least one of its
 translations are there. It is answered at k if any of its translations is among the k best targets, out of the
-whole target vocabulary. Tools differ in what they divide by, so both are reported: ``p@k`` is over the covered
-queries, ``p@1_all`` over all queries of the dictionary, where one that is not covered counts as wrong.
+whole target vocabulary. Tools differ in what they divide by, so there are three conventions:
+
+covered
+    Over the covered queries. The default.
+all
+    Over all queries of the dictionary; one that is not covered counts as wrong.
+pairs
+    Over the covered pairs of the dictionary, those with a vector for both words. Each is a case of its own, answered
+    at k if that very target is among the k best, so that a query with two translations is at most half right at 1.
 """
 
 from __future__ import annotations
@@ -19,7 +26,9 @@ from bilex.engines.base import Engine
 from bilex.errors import BilexError
 from bilex.retrieval import SharedSpace
 
-__all__ = ["NotCovered", "TranslationScore", "evaluate_translation"]
+__all__ = ["CONVENTIONS", "NotCovered", "TranslationScore", "evaluate_translation"]
+
+CONVENTIONS = ("covered", "all", "pairs")
 
 
 class NotCovered(BilexError):  # noqa: N818 (it reads as what it says)
@@ -30,31 +39,48 @@ class NotCovered(BilexError):  # noqa: N818 (it reads as what it says)
 class TranslationScore:
     """The result for one gold dictionary.
 
-    `ranks` holds, for each covered query, the place of its best translation; the figures follow from it.
+    `ranks` holds, for each covered query, the place of its best translation. `pairs` counts the pairs of the
+    dictionary, each once, `covered_pairs` the covered ones; `cases` holds the ranks that the convention is over.
     """
 
     retrieval: str
     queries: int
     words: tuple[str, ...]
     ranks: Indices
+    pairs: int
+    covered_pairs: int
+    convention: str
+    cases: Indices
+
+    @property
+    def total(self) -> int:
+        """How many cases the convention divides by."""
+        return self.queries if self.convention == "all" else len(self.cases)
 
     def precision_at(self, k: int) -> float:
-        """Give the share of covered queries with a translation among the k best."""
-        return float(np.mean(self.ranks <= k))
+        """Give the share of the cases that are answered by the k best targets."""
+        return float(np.sum(self.cases <= k) / self.total)
 
     def figures(self) -> dict[str, float | int | str]:
         """Give the figures under the names of the command line's JSON."""
         covered = len(self.ranks)
+        first = int(np.sum(self.ranks == 1))
         return {
             "p@1": self.precision_at(1),
             "p@5": self.precision_at(5),
             "p@10": self.precision_at(10),
-            "mrr": float(np.mean(1 / self.ranks)),
+            "mrr": float(np.sum(1 / self.cases) / self.total),
             "coverage": covered / self.queries,
             "queries": self.queries,
             "covered": covered,
-            "p@1_all": float(np.sum(self.ranks == 1)) / self.queries,
+            "p@1_all": first / self.queries,
             "retrieval": self.retrieval,
+            "convention": self.convention,
+            "p@1_covered": first / covered,
+            # Only one target can be first, so a query that is right at 1 answers exactly one of its pairs there.
+            "p@1_pairs": first / self.covered_pairs,
+            "pairs": self.pairs,
+            "covered_pairs": self.covered_pairs,
         }
 
 
@@ -65,8 +91,11 @@ def evaluate_translation(
     gold: Sequence[tuple[str, str]],
     retrieval: str,
     engine: Engine,
+    convention: str = "covered",
 ) -> TranslationScore:
     """Score the map on a gold dictionary of (source word, target word) pairs."""
+    if convention not in CONVENTIONS:
+        raise BilexError(f"no convention is called {convention!r}; choose one of {', '.join(CONVENTIONS)}")
     queries = len({word for word, _ in gold})
     known = sorted({(source.index[s], target.index[t]) for s, t in gold if s in source and t in target})
     if not known:
@@ -80,4 +109,6 @@ def evaluate_translation(
     order = np.lexsort((columns, -scores, rows))
     first = order[np.unique(rows[order], return_index=True)[1]]
     ranks = space.rank(rows[first], columns[first], retrieval, engine)
-    return TranslationScore(retrieval, queries, tuple(source.words[row] for row in rows[first]), ranks)
+    cases = space.rank(rows, columns, retrieval, engine) if convention == "pairs" else ranks
+    words = tuple(source.words[row] for row in rows[first])
+    return TranslationScore(retrieval, queries, words, ranks, len(set(gold)), len(known), convention, cases)

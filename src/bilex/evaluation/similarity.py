@@ -1,0 +1,207 @@
+"""Cross-lingual word similarity: whether cosines rank pairs as people do (paper, section 6, Table 2).
+
+A term is looked up as it stands; one of several words that has no vector of its own is *composed*, the mean of the
+unit vectors of its words. All of them must be known: half of "World War II" is another term. With `fold_case` what
+is not found as it stands is looked up without regard to capitals, and the most frequent such word is taken.
+
+Tools differ in what they do with a pair that has a term without a vector, so both are reported: *skip* correlates
+over the covered pairs, *zero* over all pairs, with a cosine of 0 for those that are not covered.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilex.arrays import Floats, Vectors
+from bilex.embeddings import Embeddings
+from bilex.errors import BilexError
+from bilex.formats.similarity_sets import SimilarityPair, read_similarity_set
+from bilex.retrieval import SharedSpace
+
+__all__ = ["MISSING", "SimilarityScore", "evaluate_similarity", "pearson", "spearman"]
+
+MISSING = ("skip", "zero")
+
+
+@dataclass(frozen=True, eq=False)
+class SimilarityScore:
+    """The result for one similarity set.
+
+    Parameters
+    ----------
+    name
+        What the set is called in a message.
+    gold, cosines
+        People's scores and ours, for all pairs; a pair that is not covered has cosine 0.
+    covered
+        Which pairs have vectors for both terms.
+    composed, folded
+        How many terms of the covered pairs were put together from their words, or found only without capitals.
+    missing
+        The terms without a vector, each once.
+    foldable
+        How many pairs that are not covered would be if capitals were folded.
+    """
+
+    name: str
+    gold: Floats
+    cosines: Floats
+    covered: NDArray[np.bool_]
+    composed: int
+    folded: int
+    missing: tuple[str, ...]
+    foldable: int
+
+    def correlations(self, missing: str = "skip") -> dict[str, float]:
+        """Give Spearman's and Pearson's correlation with the pairs that are not covered skipped, or scored 0.
+
+        Raises
+        ------
+        BilexError
+            If there is no such correlation: fewer than two pairs, or one side always the same.
+        """
+        if missing not in MISSING:
+            raise BilexError(f"missing words cannot be treated as {missing!r}; choose one of {', '.join(MISSING)}")
+        used = self.covered if missing == "skip" else np.ones(len(self.gold), np.bool_)
+        ours, gold = self.cosines[used], self.gold[used]
+        if not self.covered.any() or len(gold) < 2:
+            folding = f", or fold capitals (--fold-case, {self.foldable} more pairs)" if self.foldable else ""
+            raise BilexError(
+                f"{self.name}: {self.covered.sum()} of {len(self.gold)} pairs covered by the vectors, too few to "
+                f"correlate; check the direction (--reverse){folding}"
+            )
+        if gold.min() == gold.max():
+            raise BilexError(
+                f"{self.name}: all {len(gold)} pairs have the score {gold[0]:g}, so no correlation is defined; "
+                "give pairs of different similarity"
+            )
+        if ours.min() == ours.max():
+            raise BilexError(
+                f"{self.name}: all {len(gold)} pairs have the cosine {ours[0]:g}, so no correlation is defined; "
+                "check the run's vectors"
+            )
+        return {"spearman": spearman(ours, gold), "pearson": pearson(ours, gold)}
+
+    def figures(self, missing: str = "skip") -> dict[str, Any]:
+        """Give the figures under the names of the command line's JSON.
+
+        `missing` says which convention ``spearman`` and ``pearson`` are over. Where *zero* is asked for and *skip*
+        is not defined (one covered pair, say), its figures are None.
+        """
+        chosen = self.correlations(missing)
+        try:
+            skip: dict[str, float | None] = {**self.correlations("skip")}
+        except BilexError:
+            skip = {"spearman": None, "pearson": None}
+        pairs, covered = len(self.gold), int(self.covered.sum())
+        return {
+            **chosen,
+            "pairs": pairs,
+            "covered": covered,
+            "missing": missing,
+            "skip": {**skip, "pairs": covered},
+            "zero": {**self.correlations("zero"), "pairs": pairs},
+            "composed": self.composed,
+            "folded": self.folded,
+            "missing_terms": len(self.missing),
+        }
+
+
+def evaluate_similarity(
+    space: SharedSpace,
+    source: Embeddings,
+    target: Embeddings,
+    pairs: str | os.PathLike[str] | Sequence[tuple[str, str, float]],
+    *,
+    fold_case: bool = False,
+) -> SimilarityScore:
+    """Score the space on a similarity set: a file, or (source term, target term, score) triples."""
+    if isinstance(pairs, str | os.PathLike):
+        name, triples = os.fspath(pairs), [*read_similarity_set(pairs)]
+    else:
+        name, triples = "the similarity set", [SimilarityPair(*pair) for pair in pairs]
+    left, right = Terms(source, space.source), Terms(target, space.target)
+    cosines, covered = np.zeros(len(triples)), np.zeros(len(triples), np.bool_)
+    composed = folded = foldable = 0
+    missing: dict[str, None] = {}
+    for number, pair in enumerate(triples):
+        first, second = left.find(pair.source, fold_case), right.find(pair.target, fold_case)
+        if first is not None and second is not None:
+            covered[number], cosines[number] = True, first.vector @ second.vector
+            composed += first.composed + second.composed
+            folded += first.folded + second.folded
+            continue
+        missing |= {term: None for term, found in ((pair.source, first), (pair.target, second)) if found is None}
+        foldable += left.find(pair.source, True) is not None and right.find(pair.target, True) is not None
+    gold = np.array([pair.score for pair in triples], float)
+    return SimilarityScore(name, gold, cosines, covered, composed, folded, tuple(missing), foldable)
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A term that was found: its unit vector (zero if it has no direction), and how it was found."""
+
+    vector: Floats
+    composed: bool
+    folded: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The terms of one language: its words, and what can be put together from them."""
+
+    words: Embeddings
+    vectors: Vectors
+
+    @cached_property
+    def lowered(self) -> dict[str, int]:
+        """The row of the most frequent word of each lower-case form."""
+        return {word.lower(): row for row, word in reversed(list(enumerate(self.words.words)))}
+
+    def row(self, word: str, fold_case: bool) -> int | None:
+        """Find a word as it stands, or else without regard to capitals."""
+        row = self.words.index.get(word)
+        return self.lowered.get(word.lower()) if row is None and fold_case else row
+
+    def find(self, term: str, fold_case: bool) -> Term | None:
+        """Find the vector of a term, as a whole or from its words."""
+        whole = self.row(term, fold_case)
+        words = term.split() if whole is None else [term]
+        rows = [self.row(word, fold_case) for word in words] if whole is None else [whole]
+        known = [row for row in rows if row is not None]
+        if not known or len(known) < len(rows):
+            return None
+        total = self.vectors[known].sum(axis=0, dtype=np.float64)
+        length = float(np.sqrt(total @ total))
+        folded = [self.words.words[row] for row in known] != words
+        return Term(total / length if length > 0 else total, len(words) > 1, folded)
+
+
+def pearson(x: Floats, y: Floats) -> float:
+    """Give the linear correlation of two samples, neither of them constant."""
+    first, second = (centred / np.sqrt(centred @ centred) for centred in map(centre, (x, y)))
+    return float(np.clip(first @ second, -1, 1))
+
+
+def centre(values: Floats) -> Floats:
+    """Subtract the mean; scaled first, so that no finite value is too large or too small to be squared."""
+    scaled = values / np.abs(values).max()
+    return np.asarray(scaled - scaled.mean())
+
+
+def spearman(x: Floats, y: Floats) -> float:
+    """Give the rank correlation of two samples, neither of them constant: Pearson's of their ranks."""
+    return pearson(average_ranks(x), average_ranks(y))
+
+
+def average_ranks(values: Floats) -> Floats:
+    """Rank from 1 upwards; equal values share the mean of their ranks."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse])
