@@ -12,9 +12,12 @@ import warnings
 
 import click
 
+from bilex.cli.compare import compare
 from bilex.cli.demo import demo
 from bilex.cli.evaluate import evaluate
+from bilex.cli.hubness import hubness
 from bilex.cli.induce import induce
+from bilex.cli.similarity import similarity
 from bilex.cli.translate import translate
 from bilex.errors import BilexError, BilexWarning
 from bilex.version import __version__
@@ -33,7 +36,7 @@ def bilex() -> None:
     """
 
 
-for command in (demo, induce, translate, evaluate):
+for command in (demo, induce, translate, evaluate, similarity, hubness, compare):
     bilex.add_command(command)
 
 
