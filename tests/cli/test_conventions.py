@@ -1,0 +1,37 @@
+"""``bilex evaluate --convention`` as a user runs it, and what all evaluating commands have in common."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.helpers import COMMAND, Bilex, refused
+
+
+def test_the_convention_decides_what_p_at_k_is_over(bilex: Bilex, work: Path) -> None:
+    with (work / "gold.txt").open("a") as gold:
+        gold.write("nowhere\tnothing\n" + "".join(f"s{row}\tt{row + 1}\n" for row in range(0, 100, 2)))
+    by = {
+        convention: json.loads(bilex("evaluate", "run", "gold.txt", "--json", "--convention", convention).out)
+        for convention in ("covered", "all", "pairs")
+    }
+    assert json.loads(bilex("evaluate", "run", "gold.txt", "--json").out) == by["covered"]
+    for convention, figures in by.items():
+        assert figures["convention"] == convention
+        assert figures["p@1"] == by["covered"][f"p@1_{convention}"]
+        assert figures["p@1"] <= figures["p@5"] <= figures["p@10"] <= 1
+    assert by["covered"]["p@10"] > by["all"]["p@10"] > by["pairs"]["p@10"]
+    assert "convention     pairs\n" in bilex("evaluate", "run", "gold.txt", "--convention", "pairs").out
+    refused(bilex("evaluate", "run", "gold.txt", "--convention", "macro"), "'macro'", code=2)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "similarity", "hubness", "compare"])
+def test_help_is_quick(command: str) -> None:
+    heavy = "{'numba', 'rich', 'safetensors'} & set(sys.modules)"
+    code = f"import sys; from bilex.cli import run; run(['{command}', '--help']); sys.exit(str({heavy} or ''))"
+    done = subprocess.run([COMMAND[0], "-c", code], capture_output=True, check=False, text=True)
+    assert done.stderr.strip() == ""
+    assert all(option in done.stdout for option in ("--json", "--quiet", "--help", "--reverse"))
