@@ -181,8 +181,7 @@ def fit(
     if settings.prior.sources_choose:
         mirrored = replace(settings, prior=settings.prior.mirrored())
         other = fit(target, source, (columns, rows), mirrored, engine, report)
-        theta = Theta(other.theta.omega.T, other.theta.omega.T @ other.theta.mu)
-        return Fit(theta, other.matching.mirrored(), other.iterations, other.stopped)
+        return Fit(other.theta.mirrored(), other.matching.mirrored(), other.iterations, other.stopped)
     theta = Theta.from_pairs(source[rows], target[columns], settings.maps)
     frequent = slice(settings.max_rank)
     return viterbi_em(theta, source[frequent], target[frequent], settings, engine, report)

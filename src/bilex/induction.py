@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bilex.em import fit
+from bilex.em import Fit, fit
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
 from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError, BilexWarning
 from bilex.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
-from bilex.matching import Matching
 from bilex.methods import DEFAULT_METHOD, Method, find_method
 from bilex.progress import Reporter
 from bilex.retrieval import SharedSpace
@@ -25,7 +24,7 @@ from bilex.seeds import IDENTICAL, Seed, SeedLike, find_seed
 from bilex.threads import thread_count
 from bilex.version import __version__
 
-__all__ = ["induce"]
+__all__ = ["Learnt", "induce", "learn"]
 
 
 def induce(
@@ -65,49 +64,74 @@ def induce(
     """
     reporter = reporter or Reporter()
     engine = engine or LocalEngine(progress=reporter.rows)
+    started = time.perf_counter()
+    learnt = learn(source, target, seed, method, engine=engine, reporter=reporter, **changes)
+    reporter.stage("measuring")
+    space = learnt.space(engine)
+    reporter.stage("ranking")
+    lexicon = build_lexicon(learnt, space, engine, complete=complete)
+    info = {
+        "version": __version__,
+        "configuration": {
+            "method": asdict(learnt.method),
+            "seed": {"name": learnt.seed.name, "given": learnt.seed.given, "used": len(learnt.seed)},
+            "complete": complete,
+            "engine": type(engine).__name__,
+        },
+        "inputs": {"source": describe(source), "target": describe(target)},
+        "threads": getattr(engine, "threads", thread_count()),
+        "stopped": learnt.fit.stopped,
+        "seconds": round(time.perf_counter() - started, 3),
+        "pairs": len(learnt.fit.matching),
+        "iterations": [asdict(iteration) for iteration in learnt.fit.iterations],
+    }
+    return Run(learnt.source, learnt.target, learnt.fit.theta, space, lexicon, info)
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """What EM learnt, before anything is looked up with it: the prepared vectors, the seed and the fit."""
+
+    source: Embeddings
+    target: Embeddings
+    seed: Seed
+    method: Method
+    fit: Fit
+
+    def space(self, engine: Engine) -> SharedSpace:
+        """Put both languages into one space."""
+        theta = self.fit.theta
+        mapped = theta.map_source(self.source.vectors), theta.map_target(self.target.vectors)
+        return SharedSpace.around(*mapped, engine)
+
+
+def learn(
+    source: Embeddings,
+    target: Embeddings,
+    seed: SeedLike = IDENTICAL,
+    method: str | Method = DEFAULT_METHOD,
+    *,
+    engine: Engine | None = None,
+    reporter: Reporter | None = None,
+    **changes: Any,
+) -> Learnt:
+    """Prepare the vectors, find the seed and run EM: `induce` without the lexicon."""
+    reporter = reporter or Reporter()
+    engine = engine or LocalEngine(progress=reporter.rows)
     method = (find_method(method) if isinstance(method, str) else method).with_changes(changes)
     check(source, target, method)
-    started = time.perf_counter()
-    source, target = source.normalise(method.normalise), target.normalise(method.normalise)
+    source, target = method.prepare(source), method.prepare(target)
     pairs = find_seed(seed, source, target)
-    inputs = {"source": describe(source), "target": describe(target)}
     reporter.stage("learning")
-    learnt = fit(
-        source.vectors,
-        target.vectors,
-        (pairs.source, pairs.target),
-        method.settings(),
-        engine,
-        reporter.iteration,
-    )
-    if not len(learnt.matching):
+    rows = (pairs.source, pairs.target)
+    result = fit(source.vectors, target.vectors, rows, method.settings(), engine, reporter.iteration)
+    if not len(result.matching):
         warnings.warn(
             f"nothing was matched from the {len(pairs)} seed pairs; give more pairs, or try --max-rank or --log-odds",
             BilexWarning,
             stacklevel=2,
         )
-    reporter.stage("measuring")
-    space = SharedSpace.around(
-        learnt.theta.map_source(source.vectors), learnt.theta.map_target(target.vectors), engine
-    )
-    reporter.stage("ranking")
-    lexicon = build_lexicon(learnt.matching, pairs, source, target, space, engine, complete=complete)
-    info = {
-        "version": __version__,
-        "configuration": {
-            "method": asdict(method),
-            "seed": {"name": pairs.name, "given": pairs.given, "used": len(pairs)},
-            "complete": complete,
-            "engine": type(engine).__name__,
-        },
-        "inputs": inputs,
-        "threads": getattr(engine, "threads", thread_count()),
-        "stopped": learnt.stopped,
-        "seconds": round(time.perf_counter() - started, 3),
-        "pairs": len(learnt.matching),
-        "iterations": [asdict(iteration) for iteration in learnt.iterations],
-    }
-    return Run(source, target, learnt.theta, space, lexicon, info)
+    return Learnt(source, target, pairs, method, result)
 
 
 def check(source: Embeddings, target: Embeddings, method: Method) -> None:
@@ -146,18 +170,10 @@ def savable(text: str) -> bool:
     return "\n" not in text
 
 
-def build_lexicon(
-    matching: Matching,
-    seed: Seed,
-    source: Embeddings,
-    target: Embeddings,
-    space: SharedSpace,
-    engine: Engine,
-    *,
-    complete: bool,
-) -> Lexicon:
+def build_lexicon(learnt: Learnt, space: SharedSpace, engine: Engine, *, complete: bool) -> Lexicon:
     """Put the matched pairs, and on request the best neighbour of every other source word, into a lexicon."""
-    rows, columns = matching.source, matching.target
+    source, target, seed = learnt.source, learnt.target, learnt.seed
+    rows, columns = learnt.fit.matching.source, learnt.fit.matching.target
     seeds = set(zip(seed.source.tolist(), seed.target.tolist(), strict=True))
     origin = [SEED if pair in seeds else MATCHING for pair in zip(rows.tolist(), columns.tolist(), strict=True)]
     if complete:

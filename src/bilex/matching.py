@@ -112,7 +112,7 @@ def solve(graph: Graph, prior: Prior) -> Matching:
         chosen, u, v = solve_capacities(graph, prior)
     matching = Matching(graph.rows[chosen], graph.indices[chosen], float(graph.weights[chosen].sum()), 0.0, u, v)
     gap = certificate(graph, matching, prior)
-    if not gap <= GAP_LIMIT * max(1.0, abs(matching.objective)):
+    if not gap <= GAP_LIMIT * np.abs(graph.weights[chosen]).sum():
         raise CertificateError(f"the matching misses its certificate by {gap:g}; please report this as a bug")
     return Matching(matching.source, matching.target, matching.objective, gap, u, v)
 
@@ -127,7 +127,7 @@ def solve_capacities(graph: Graph, prior: Prior) -> tuple[np.ndarray, Floats, Fl
     if not len(worth.weights):
         return chosen, np.zeros(graph.n_sources), np.zeros(graph.n_targets)
     largest = worth.weights.max()
-    scale = 2.0 ** (WEIGHT_BITS - np.ceil(np.log2(largest)))
+    scale = 2.0 ** min(WEIGHT_BITS - np.ceil(np.log2(largest)), 1000)
     weights = np.maximum(np.rint(worth.weights * scale), 1).astype(np.int64)
     chosen[positive], u, v = kernel.solve(
         worth.indptr,

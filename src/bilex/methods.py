@@ -1,20 +1,34 @@
-"""Every system by name, each a few lines of configuration over the same parts."""
+"""Every system by name, each a few lines of configuration over the same parts.
+
+The paper's systems and baselines (sections 5 and 6.1), and those it only mentions. A user's own method is another
+`Method`, in Python or in a TOML file such as
+
+    base = "ruder2018"          # a method to start from
+    name = "mine"
+    prior = "2:2"
+    max_rank = 20000
+"""
 
 from __future__ import annotations
 
 import difflib
 import math
+import tomllib
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bilex.em import Settings
 from bilex.embeddings import Embeddings
-from bilex.errors import BilexError
+from bilex.errors import BilexError, InputError
+from bilex.expectation import E_STEPS
+from bilex.mapping import MAPS
+from bilex.orthography import spelling_vectors
 from bilex.priors import Prior
 
-__all__ = ["DEFAULT_METHOD", "METHODS", "Method", "find_method"]
+__all__ = ["DEFAULT_METHOD", "METHODS", "Method", "find_method", "read_method"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +53,16 @@ class Method:
         EM stops when the mean cosine of the induced pairs changes by less.
     max_iterations
         EM stops after so many iterations at the latest.
+    e_step
+        ``viterbi`` (the paper's), ``mutual``, ``posterior`` or ``sinkhorn``; see `bilex.expectation`.
+    maps
+        ``orthogonal`` (the paper's), ``least-squares`` or ``cca``; see `bilex.mapping`.
+    temperature
+        How soft a soft E-step is: edges count ``exp(w / temperature)``. 1 is the model as stated.
+    self_learning
+        Whether EM is run at all; if not, the map fitted to the seed is the result.
+    orthography
+        Weight of the spelling (hashed character n-grams) beside the vectors; 0 leaves it out.
     """
 
     name: str
@@ -49,6 +73,11 @@ class Method:
     max_rank: int | None = None
     tolerance: float = 1e-6
     max_iterations: int = 100
+    e_step: str = "viterbi"
+    maps: str = "orthogonal"
+    temperature: float = 1.0
+    self_learning: bool = True
+    orthography: float = 0.0
 
     def __post_init__(self) -> None:
         Prior.named(self.prior, self.log_odds)
@@ -57,13 +86,26 @@ class Method:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise BilexError(f"{name.replace('_', '-')} is {value}; give at least {least}")
-        if not 0 <= self.tolerance < math.inf:
-            raise BilexError(f"tolerance is {self.tolerance}; give a number from 0 up")
+        for name, known in (("e_step", tuple(E_STEPS)), ("maps", MAPS)):
+            if getattr(self, name) not in known:
+                raise BilexError(f"no {name} is called {getattr(self, name)!r}; choose one of {', '.join(known)}")
+        for name in ("tolerance", "temperature", "orthography"):
+            if not 0 <= getattr(self, name) < math.inf or (name == "temperature" and self.temperature == 0):
+                raise BilexError(f"{name} is {getattr(self, name)}; give a number from 0 up")
 
     def settings(self) -> Settings:
         """Give the part of it that EM needs."""
         prior = Prior.named(self.prior, self.log_odds)
-        return Settings(prior, self.candidates, self.max_rank, self.tolerance, self.max_iterations)
+        names = {field.name for field in fields(Settings)} - {"prior"}
+        return Settings(prior, **{name: getattr(self, name) for name in names})
+
+    def prepare(self, vectors: Embeddings) -> Embeddings:
+        """Normalise a language's vectors, and put their spelling beside them if asked to."""
+        prepared = vectors.normalise(self.normalise)
+        if not self.orthography:
+            return prepared
+        spelling = np.float32(self.orthography) * spelling_vectors(prepared.words)
+        return replace(prepared, vectors=np.hstack([prepared.vectors, spelling])).normalise("unit")
 
     def with_changes(self, changes: dict[str, Any]) -> Method:
         """Replace some of its parts; a change to None is none."""
@@ -77,19 +119,53 @@ class Method:
 METHODS = {
     method.name: method
     for method in (
+        # Maps learnt from the seed alone
+        Method("mikolov2013", normalise="none", maps="least-squares", self_learning=False),
+        Method("zhang2016", normalise="none", self_learning=False),
+        Method("xing2015", normalise="unit", self_learning=False),
+        Method("artetxe2016", normalise="unit,center", self_learning=False),
+        # One-to-many alignments
+        Method("artetxe2017", normalise="unit,center", prior="many-to-one-no-null"),
+        Method("ibm1", prior="one-to-many"),
+        Method("ibm1-em", prior="one-to-many", e_step="posterior"),
+        # The paper's model
         Method("ruder2018"),
         Method("ruder2018-freq", max_rank=40_000),
         Method("ruder2018-1:2", prior="1:2"),
         Method("ruder2018-2:2", prior="2:2"),
+        # Others that the paper speaks of
+        Method("mutual", e_step="mutual"),
+        Method("sinkhorn", e_step="sinkhorn", temperature=0.05, candidates=10),
+        Method("haghighi2008", maps="cca"),
+        Method("haghighi2008-orthographic", maps="cca", orthography=0.5),
     )
 }
 DEFAULT_METHOD = "ruder2018"
 
 
 def find_method(name: str) -> Method:
-    """Give the method of that name, or say which name is nearest."""
+    """Give the method of that name, or the one in the TOML file of that name; or say which name is nearest."""
     if name in METHODS:
         return METHODS[name]
+    if name.endswith(".toml"):
+        return read_method(name)
     near = difflib.get_close_matches(name, METHODS, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(METHODS)}"
+    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(METHODS)}, or give a .toml file"
     raise BilexError(f"no method is called {name!r}; {hint}")
+
+
+def read_method(path: str) -> Method:
+    """Read a user's own method: the parts that differ from its ``base``, by default the paper's model."""
+    try:
+        parts = tomllib.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})", "check the name of the file") from None
+    except UnicodeDecodeError:
+        raise InputError(path, "this is not UTF-8", "convert it, e.g. with iconv") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(path, f"this is not TOML ({error})", "write lines such as prior = '1:1'") from None
+    try:
+        base = find_method(str(parts.pop("base", DEFAULT_METHOD)))
+        return base.with_changes({"name": Path(path).stem, **parts})
+    except BilexError as error:
+        raise InputError(path, str(error).split(";")[0], str(error).partition(";")[2].strip() or "correct it") from None

@@ -41,6 +41,12 @@ class Theta:
         omega, target_map = mapping.fit_maps(maps, source, target)
         return cls(omega, np.zeros(len(omega)), target_map)
 
+    def mirrored(self) -> Theta:
+        """Give the same parameters with source and target exchanged; an orthogonal map's inverse is its transpose."""
+        if self.target_map is not None:
+            return Theta(self.target_map, self.mu, self.omega)
+        return Theta(self.omega.T, self.omega.T @ self.mu)
+
     def map_source(self, source: Vectors) -> Vectors:
         """Give Ωs for each source word."""
         mapped = mapping.apply(self.omega, source)

@@ -41,11 +41,12 @@ __all__ = ["Run", "Translation", "file_sha256", "run_directory"]
 
 FORMAT = 1
 LEXICON, MODEL, MANIFEST = "lexicon.tsv", "model.safetensors", "run.json"
-TENSORS = {  # name: type, and shape with d dimensions, n source words, m target words
-    "omega": ("float64", "dd"),
-    "mu": ("float64", "d"),
+TENSORS = {  # name: type, and shape: n source words of d dimensions, m target words of e, in a space of k
+    "omega": ("float64", "kd"),
+    "mu": ("float64", "k"),
+    "target_map": ("float64", "ke"),
     "source_vectors": ("float32", "nd"),
-    "target_vectors": ("float32", "md"),
+    "target_vectors": ("float32", "me"),
     "source_words": ("uint8", ""),  # as many bytes as it takes
     "target_words": ("uint8", ""),
     "source_crowding": ("float64", "n"),
@@ -54,6 +55,7 @@ TENSORS = {  # name: type, and shape with d dimensions, n source words, m target
     "target_nearest": ("int64", "m"),
 }
 FILES = {LEXICON, MODEL, MANIFEST, "report.html"}  # what a run directory may hold; only such a one is replaced
+OPTIONAL = "target_map"  # only where the target's side is mapped too
 AROUND = ("source_crowding", "target_crowding", "source_nearest", "target_nearest")
 
 
@@ -190,7 +192,7 @@ class Run:
         tensors = {
             "omega": self.theta.omega,
             "mu": self.theta.mu,
-            **({} if self.theta.target_map is None else {"target_map": self.theta.target_map}),
+            **({} if self.theta.target_map is None else {OPTIONAL: self.theta.target_map}),
             "source_vectors": self.source.vectors,
             "target_vectors": self.target.vectors,
             "source_words": pack(self.source.words),
@@ -216,7 +218,7 @@ class Run:
         source, target = (
             Embeddings(words[side], tensors[f"{side}_vectors"], name=names.get(side, "")) for side in words
         )
-        theta = Theta(tensors["omega"], tensors["mu"], tensors.get("target_map"))
+        theta = Theta(tensors["omega"], tensors["mu"], tensors.get(OPTIONAL))
         space = SharedSpace(
             unit(theta.map_source(source.vectors)),
             unit(theta.map_target(target.vectors)),
@@ -311,11 +313,11 @@ def read_model(folder: Path, info: dict[str, Any]) -> tuple[dict[str, NDArray[An
     path = folder / MODEL
     try:
         with safe_open(path, framework="numpy") as file:
-            tensors = {name: file.get_tensor(name) for name in TENSORS}
+            tensors = {name: file.get_tensor(name) for name in TENSORS if name != OPTIONAL or name in list(file.keys())}
             names = dict(json.loads((file.metadata() or {}).get("names", "{}")))
     except (SafetensorError, OSError, ValueError, TypeError):
         raise InputError(path, "this is not a model of bilex", "run `bilex induce` again") from None
-    for name in TENSORS:
+    for name in tensors:
         if not fits(name, tensors):
             raise InputError(path, f"the tensor {name} does not fit the others", "run `bilex induce` again")
     return tensors, names
@@ -323,7 +325,8 @@ def read_model(folder: Path, info: dict[str, Any]) -> tuple[dict[str, NDArray[An
 
 def fits(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
     """Say whether a tensor has its type and shape, and refers only to words that are there."""
-    counts = {"d": tensors["mu"].size, "n": tensors["source_crowding"].size, "m": tensors["target_crowding"].size}
+    counts = {"k": tensors["mu"].size, "n": tensors["source_crowding"].size, "m": tensors["target_crowding"].size}
+    counts |= {"d": tensors["omega"].shape[-1], "e": tensors.get(OPTIONAL, tensors["mu"]).shape[-1]}
     tensor, (kind, shape) = tensors[name], TENSORS[name]
     if tensor.dtype != kind:
         return False

@@ -17,4 +17,4 @@ def find_engine(name: str, *, threads: int | None = None, progress: Progress | N
 
     if name != "local":
         raise BilexError(f"no engine is called {name!r}; choose one of {', '.join(ENGINE_NAMES)}")
-    return LocalEngine(threads=threads or thread_count(), progress=progress)
+    return LocalEngine(threads=thread_count() if threads is None else threads, progress=progress)

@@ -87,8 +87,10 @@ class LocalEngine:
         from bilex.kernels.topk import row_norms, slack_factor
 
         longest = float(row_norms(targets).max(initial=0.0))
+        norms = row_norms(queries)
         # The relative bound says nothing about products that underflow: each may be off by half a subnormal step.
-        slack = slack_factor(queries.shape[1]) * longest * row_norms(queries) + queries.shape[1] * 2.0**-148
+        slack = slack_factor(queries.shape[1]) * longest * norms + queries.shape[1] * 2.0**-148
+        slack[norms * longest > 1e38] = np.inf  # sums that may overflow say nothing: every score is computed again
         starts = range(0, len(queries), self.query_block)
         with single_threaded_blas(), ThreadPoolExecutor(self.threads) as pool:
             blocks = [slice(start, start + self.query_block) for start in starts]

@@ -67,7 +67,7 @@ def scan_block(
             stop = min(start + CHUNK, width)
             hits = 0
             for column in range(start, stop):  # branch-free, so that it is vectorised
-                hits += scores[row, column] >= low
+                hits += not (scores[row, column] < low)
             if hits == 0:
                 continue
             for column in range(start, stop):
@@ -111,7 +111,7 @@ def count_block(
             stop = min(start + CHUNK, width)
             hits = 0
             for column in range(start, stop):
-                hits += scores[row, column] >= low
+                hits += not (scores[row, column] < low)
             if hits == 0:
                 continue
             for column in range(start, stop):
