@@ -326,7 +326,7 @@ def read_model(folder: Path, info: dict[str, Any]) -> tuple[dict[str, NDArray[An
 def fits(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
     """Say whether a tensor has its type and shape, and refers only to words that are there."""
     counts = {"k": tensors["mu"].size, "n": tensors["source_crowding"].size, "m": tensors["target_crowding"].size}
-    counts |= {"d": tensors["omega"].shape[-1], "e": tensors.get(OPTIONAL, tensors["mu"]).shape[-1]}
+    counts |= {"d": sum(tensors["omega"].shape[-1:]), "e": sum(tensors.get(OPTIONAL, tensors["mu"]).shape[-1:])}
     tensor, (kind, shape) = tensors[name], TENSORS[name]
     if tensor.dtype != kind:
         return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from typing import Any
 
 import click
 
@@ -27,13 +28,32 @@ __all__ = ["bilex", "main"]
 DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Interrupted(Exception):  # noqa: N818 (it is no error)
+    """The user pressed Ctrl-C."""
+
+
+class Commands(click.Group):
+    """All commands."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command. Its interrupt is ours to report: click would print an empty line first, even in a pipe."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="bilex")
-def bilex() -> None:
+@click.pass_context
+def bilex(context: click.Context) -> None:
     """Bilingual lexicons from monolingual word vectors and a tiny seed.
 
     Try `bilex demo`, then `bilex induce en.vec fr.vec -o en-fr`.
     """
+    if context.invoked_subcommand is None:  # a bare `bilex`
+        click.echo(context.get_help(), err=True)
+        context.exit(WRONG_USAGE)
 
 
 for command in (demo, induce, translate, evaluate, similarity, hubness, compare):
@@ -51,16 +71,13 @@ def run(arguments: list[str] | None = None) -> int:
         warnings.simplefilter("always", BilexWarning)
         warnings.showwarning = show_warning
         try:
-            bilex.main(args=arguments, prog_name="bilex", standalone_mode=False)
-        except click.exceptions.Exit as leaving:
-            return leaving.exit_code
-        except click.exceptions.NoArgsIsHelpError as error:  # a bare `bilex`: the help is what was wanted
-            click.echo(error.format_message(), err=True)
-            return WRONG_USAGE
+            return bilex.main(args=arguments, prog_name="bilex", standalone_mode=False) or DONE
         except click.ClickException as error:
             where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "bilex"
             return complain(f"{error.format_message()} (see `{where} --help`)", WRONG_USAGE)
-        except (KeyboardInterrupt, click.Abort):
+        except (Interrupted, KeyboardInterrupt, click.Abort):
+            if sys.stderr.isatty():
+                click.echo(err=True)  # the terminal has put ^C at the start of the line
             return complain("interrupted; nothing was written", INTERRUPTED)
         except BilexError as error:
             return complain(str(error), FAILED)
@@ -76,7 +93,6 @@ def run(arguments: list[str] | None = None) -> int:
                 raise
             about = " ".join(f"{type(error).__name__}: {error}".split())
             return complain(f"this is a bug in bilex ({about}); please report it, with BILEX_DEBUG=1 set", FAILED)
-    return DONE
 
 
 def complain(message: str, code: int) -> int:

@@ -1,0 +1,57 @@
+"""What the tests of the command line share."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["COMMAND", "Bilex", "Outcome", "contents", "environment", "refused", "spawn"]
+
+COMMAND = [sys.executable, "-c", "from bilex.cli import main; main()"]
+
+
+class Outcome(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Bilex = Callable[..., Outcome]
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    """All there is in a folder, hidden or not: the files with their bytes, the folders with None."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def refused(outcome: Outcome, *mentions: str, code: int = 1) -> None:
+    """Check that it failed as promised: the code, nothing on stdout, one line on stderr that mentions all these."""
+    assert outcome.code == code, outcome
+    assert outcome.out == ""
+    assert re.fullmatch(r"bilex: error: [^\n]+\n", outcome.err), outcome.err
+    assert "bug" not in outcome.err
+    for mention in mentions:
+        assert mention in outcome.err, outcome.err
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """The environment for a subprocess."""
+    return {**os.environ, **changes}
+
+
+def spawn(*arguments: object, **options: str) -> Outcome:
+    """Run the command line in a process of its own, with pipes."""
+    done = subprocess.run(
+        [*COMMAND, *map(str, arguments)], capture_output=True, env=environment(**options), timeout=120, check=False
+    )
+    return Outcome(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8"))

@@ -1,0 +1,110 @@
+"""`bilex evaluate`, and damaged runs as every command that reads one meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.helpers import Bilex, contents, refused
+from tests.languages import Languages
+
+KEYS = {"p@1", "p@5", "p@10", "mrr", "coverage", "queries", "p@1_all"}
+
+
+@pytest.mark.parametrize("retrieval", ["nn", "csls"])
+def test_json_has_the_keys_of_the_contract(bilex: Bilex, made: Path, languages: Languages, retrieval: str) -> None:
+    outcome = bilex("evaluate", made / "run", made / "gold.txt", "--retrieval", retrieval, "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    figures = json.loads(outcome.out)
+    assert set(figures) >= KEYS
+    assert 0.95 < figures["p@1"] <= figures["p@5"] <= figures["p@10"] <= 1
+    assert figures["queries"] == len({source for source, _ in languages.gold})
+    assert figures["coverage"] == 1
+    assert figures["p@1_all"] == figures["p@1"]
+    assert figures["retrieval"] == retrieval
+
+
+def test_figures_of_a_list_made_by_hand(bilex: Bilex, work: Path) -> None:
+    """Taken from what `translate` says: first, third and eleventh place, and a query that is not covered."""
+    gold = []
+    for word, place in (("s0", 1), ("s1", 3), ("s2", 11)):
+        lines = bilex("translate", "run", word, "-k", 11, "--retrieval", "nn").out.splitlines()
+        gold.append(f"{word}\t{lines[place - 1].split(chr(9))[1]}\n")
+    Path("small.txt").write_text("".join(gold) + "absent\tt1\n")
+    figures = json.loads(bilex("evaluate", "run", "small.txt", "--json").out)
+    assert figures["p@1"] == figures["p@1_all"] * 4 / 3 == pytest.approx(1 / 3)
+    assert figures["p@5"] == figures["p@10"] == pytest.approx(2 / 3)
+    assert figures["mrr"] == pytest.approx((1 + 1 / 3 + 1 / 11) / 3)
+    assert (figures["queries"], figures["coverage"]) == (4, 0.75)
+
+
+def test_reverse_scores_the_other_direction(bilex: Bilex, work: Path, languages: Languages) -> None:
+    Path("back.txt").write_text("".join(f"{t} {s}\n" for s, t in languages.gold))
+    figures = json.loads(bilex("evaluate", "run", "back.txt", "--reverse", "--json").out)
+    assert figures["p@1"] > 0.9
+    assert figures["queries"] == len(languages.target)
+
+
+def test_people_get_the_same_figures_as_lines(bilex: Bilex, made: Path) -> None:
+    figures = json.loads(bilex("evaluate", made / "run", made / "gold.txt", "--json").out)
+    outcome = bilex("evaluate", made / "run", made / "gold.txt", "--quiet")
+    assert (outcome.code, outcome.err) == (0, "")
+    printed = dict(line.split() for line in outcome.out.splitlines())
+    assert {name: float(printed[name]) for name in KEYS} == pytest.approx(
+        {name: figures[name] for name in KEYS}, abs=5e-5
+    )
+
+
+def test_a_gold_list_without_a_known_word_is_explained(bilex: Bilex, work: Path) -> None:
+    Path("back.txt").write_text("t3 s3\n")
+    mentions = "back.txt: none of the 1 words of the gold dictionary is covered by the vectors; check the direction"
+    refused(bilex("evaluate", "run", "back.txt"), mentions)
+
+
+@pytest.mark.parametrize(
+    ("text", "mentions"),
+    [
+        (None, "list.txt: no such file; check the name"),
+        (b"", "list.txt: the file is empty"),
+        (b"s1 t1\ns2\n", "list.txt:2: expected a source and a target word but found one field; put two words"),
+        (b"s1 t1 t2\n", "list.txt:1: expected a source and a target word but found 3 fields; put two words"),
+    ],
+)
+def test_a_bad_gold_list_is_explained(bilex: Bilex, work: Path, text: bytes | None, mentions: str) -> None:
+    if text is not None:
+        Path("list.txt").write_bytes(text)
+    refused(bilex("evaluate", "run", "list.txt"), mentions)
+
+
+# Damaged runs
+
+
+@pytest.mark.parametrize("command", [("translate", "run", "s0"), ("evaluate", "run", "gold.txt")], ids=lambda c: c[0])
+@pytest.mark.parametrize("name", ["lexicon.tsv", "model.safetensors", "run.json"])
+@pytest.mark.parametrize("damage", ["missing", "truncated", "changed"])
+def test_a_damaged_run_is_one_line(bilex: Bilex, work: Path, command: tuple[str, ...], name: str, damage: str) -> None:
+    path = work / "run" / name
+    data = path.read_bytes()
+    path.unlink()
+    if damage != "missing":
+        middle = len(data) // 2
+        path.write_bytes(data[:middle] if damage == "truncated" else data[:middle] + b"\x07" + data[middle + 1 :])
+    before = contents(work)
+    whole_folder = (name, damage) == ("run.json", "missing")
+    refused(bilex(*command), "run: this is not" if whole_folder else f"run/{name}: ", "; ", "`bilex induce")
+    assert contents(work) == before
+
+
+def test_a_run_of_a_newer_version_is_one_line(bilex: Bilex, work: Path) -> None:
+    manifest = json.loads(Path("run/run.json").read_text())
+    Path("run/run.json").write_text(json.dumps({**manifest, "format": 99, "version": "7.0"}))
+    refused(bilex("translate", "run", "s0"), "run/run.json: this run was written by a newer bilex (7.0); update bilex")
+
+
+def test_what_is_not_a_run_is_one_line(bilex: Bilex, work: Path) -> None:
+    for place in ("nonesuch", "src.vec", "."):
+        mentions = f"{place}: this is not a run directory; give one that `bilex induce -o` has written"
+        refused(bilex("translate", place, "s0"), mentions)
+        refused(bilex("evaluate", place, "gold.txt"), mentions)

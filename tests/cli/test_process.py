@@ -1,0 +1,179 @@
+"""The command as a process: terminals, pipes, signals, and how little `--help` loads."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bilex import __version__, cli
+from tests.cli.helpers import COMMAND, Bilex, contents, environment, refused, spawn
+
+ENDLESS = ["--tolerance", "0", "--max-iterations", "1000000"]
+
+
+def watch(arguments: list[str], folder: Path, until: str | None = None) -> tuple[int, str, str]:
+    """Run with a terminal as stderr; interrupt it when `until` is on the screen. Give code, stdout, screen."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        env=environment(TERM="xterm", COLUMNS="120"),
+    )
+    os.close(slave)
+    screen = b""
+    with contextlib.suppress(OSError):  # the end of a terminal is an error on Linux
+        while data := os.read(master, 4096):
+            screen += data
+            if until is not None and until.encode() in screen:
+                process.send_signal(signal.SIGINT)
+                until = None
+    os.close(master)
+    out, _ = process.communicate(timeout=60)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.decode("utf-8")).replace("\r", "\n")
+    return process.returncode, out.decode("utf-8"), text
+
+
+def test_progress_is_visible_on_a_terminal(work: Path) -> None:
+    arguments = ["induce", "src.vec", "trg.vec", "-o", "new", "--tolerance", "0", "--max-iterations", "30"]
+    code, out, screen = watch(arguments, work)
+    assert code == 0
+    assert "lexicon: new/lexicon.tsv" in out
+    line = r"iteration +{} +\d+ pairs +mean cosine 0\.\d+ +log-likelihood -?[\d,.]+"
+    assert re.search(line.format(1), screen)
+    assert re.search(line.format(30), screen)
+    assert re.search(r"learning, iteration \d+, about \d+ s left", screen)
+
+
+def test_quiet_and_json_draw_nothing_on_a_terminal(work: Path) -> None:
+    for option in ("--quiet", "--json"):
+        code, _, screen = watch(["induce", "src.vec", "trg.vec", "-o", "new", option], work)
+        assert (code, screen) == (0, "")
+
+
+def test_an_interrupt_during_the_iterations_writes_nothing(work: Path) -> None:
+    before = contents(work)
+    for place in ("new", "run"):
+        code, out, screen = watch(["induce", "src.vec", "trg.vec", "-o", place, *ENDLESS], work, "iteration   5")
+        assert (code, out) == (130, "")
+        assert screen.rstrip().endswith("bilex: error: interrupted; nothing was written")
+        assert "Traceback" not in screen
+        assert contents(work) == before
+
+
+def test_an_interrupt_in_a_pipe_is_one_line(work: Path) -> None:
+    before = contents(work)
+    process = subprocess.Popen(
+        [*COMMAND, "induce", "src.vec", "trg.vec", "-o", "run", *ENDLESS],
+        cwd=work,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    until = time.monotonic() + 60
+    while contents(work) == before:  # until the command has made its temporary folder
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, b"")
+    assert err == b"bilex: error: interrupted; nothing was written\n"
+    assert contents(work) == before
+
+
+def test_a_reader_that_goes_away_is_no_drama(made: Path) -> None:
+    """As in ``bilex translate ... | head -1``, with more output than a pipe holds."""
+    process = subprocess.Popen(
+        [*COMMAND, "translate", str(made / "run"), *(f"s{row}" for row in range(300)), "-k", "100"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline().count(b"\t") == 2
+    process.stdout.close()
+    err = process.stderr.read().decode("utf-8")
+    process.stderr.close()
+    assert process.wait(timeout=60) in (0, 1, 141)
+    assert "Traceback" not in err
+    assert "Exception" not in err
+    assert "BrokenPipe" not in err
+
+
+def test_the_full_disk_of_the_reader_is_one_line(made: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    with Path("/dev/full").open("wb") as full:
+        command = [*COMMAND, "translate", str(made / "run"), "s0", "s1", "s2"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.decode("utf-8").count("\n") == 1
+    assert "No space left on device" in done.stderr.decode("utf-8")
+
+
+@pytest.mark.parametrize("code", ["import bilex", "from bilex.cli import run; run(['--help'])"])
+def test_help_and_import_load_nothing_heavy(code: str) -> None:
+    heavy = {"numba", "rich", "safetensors", "scipy"}
+    script = f"{code}\nimport sys\nprint('loaded:', *({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.endswith("loaded:\n"), done.stdout
+
+
+# Help
+
+
+@pytest.mark.parametrize("name", sorted(cli.bilex.commands))
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_every_command_explains_itself_and_has_quiet(bilex: Bilex, name: str, option: str) -> None:
+    outcome = bilex(name, option)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith(f"Usage: bilex {name} ")
+    assert "--quiet" in outcome.out
+    assert name in bilex("--help").out
+
+
+def test_version(bilex: Bilex) -> None:
+    assert bilex("--version") == (0, f"bilex, version {__version__}\n", "")
+
+
+def test_a_bare_command_shows_the_help_but_is_wrong_usage(bilex: Bilex) -> None:
+    outcome = bilex()
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("Usage: bilex [OPTIONS]")
+
+
+def test_an_unknown_command_and_missing_arguments_are_wrong_usage(bilex: Bilex) -> None:
+    refused(bilex("inudce"), "No such command 'inudce'", "(see `bilex --help`)", code=2)
+    refused(bilex("induce", "src.vec"), "Missing argument 'TRG'", "(see `bilex induce --help`)", code=2)
+    refused(bilex("evaluate", "run"), "Missing argument 'GOLD'", code=2)
+    refused(bilex("translate"), "Missing argument 'RUN'", code=2)
+
+
+def test_exit_codes_reach_the_shell(tmp_path: Path) -> None:
+    refused(spawn("induce", tmp_path / "a.vec", tmp_path / "b.vec", "-o", tmp_path / "run"), "no such file")
+    refused(spawn("induce", "--prior", "3:1", "a", "b"), "3:1", code=2)
+
+
+def test_a_defect_of_bilex_is_one_line_too(bilex: Bilex, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("over\nthere")
+
+    monkeypatch.setattr("bilex.runs.Run.load", fail)
+    outcome = bilex("translate", made / "run", "s0")
+    assert outcome.code == 1
+    assert outcome.err.count("\n") == 1
+    assert "this is a bug in bilex (ZeroDivisionError: over there); please report it" in outcome.err
+    monkeypatch.setenv("BILEX_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        bilex("translate", made / "run", "s0")

@@ -1,0 +1,128 @@
+"""`bilex translate`: words from arguments or stdin, both directions, both retrievals."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import bilex as package
+from tests.cli.helpers import Bilex, Outcome, refused
+from tests.languages import Languages
+
+
+def answers(outcome: Outcome) -> list[tuple[str, str, float]]:
+    """The printed table."""
+    assert outcome.code == 0, outcome
+    rows = [line.split("\t") for line in outcome.out.splitlines()]
+    return [(word, translation, float(score)) for word, translation, score in rows]
+
+
+def give(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    """Put bytes on stdin."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data), "ascii"))
+
+
+@pytest.fixture
+def words(languages: Languages) -> list[str]:
+    """Some words with one translation, which is not spelt the same."""
+    known = [source for source, _ in languages.gold]
+    return [source for source, target in languages.gold if source != target and known.count(source) == 1][:6]
+
+
+def test_words_as_arguments(bilex: Bilex, made: Path, languages: Languages, words: list[str]) -> None:
+    found = answers(bilex("translate", made / "run", *words))
+    assert [word for word, _, _ in found] == [word for word in words for _ in range(5)]
+    assert [(word, other) for word, other, _ in found[::5]] == [(w, dict(languages.gold)[w]) for w in words]
+    for start in range(0, len(found), 5):
+        scores = [score for _, _, score in found[start : start + 5]]
+        assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("retrieval", ["nn", "csls"])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_both_directions_and_retrievals_agree_with_python(
+    bilex: Bilex, made: Path, words: list[str], retrieval: str, reverse: bool
+) -> None:
+    run = package.Run.load(made / "run")
+    words = [run.translate(word)[0].word for word in words] if reverse else words
+    arguments = ["--retrieval", retrieval, *["--reverse"] * reverse, "-k", 3]
+    expected = run.translate_many(words, 3, retrieval=retrieval, reverse=reverse)
+    found = answers(bilex("translate", made / "run", *words, *arguments))
+    flat = [(word, answer) for word, answers in zip(words, expected, strict=True) for answer in answers]
+    assert [(word, other) for word, other, _ in found] == [(word, answer.word) for word, answer in flat]
+    assert [score for _, _, score in found] == pytest.approx([answer.score for _, answer in flat], abs=1e-6)
+
+
+def test_the_retrievals_differ(bilex: Bilex, made: Path, words: list[str]) -> None:
+    printed = {bilex("translate", made / "run", *words, "--retrieval", name).out for name in ("nn", "csls")}
+    assert len(printed) == 2
+    assert bilex("translate", made / "run", *words).out in printed
+
+
+def test_words_on_stdin_whatever_the_locale(
+    bilex: Bilex, made: Path, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = bilex("translate", made / "run", *words).out
+    give(monkeypatch, "\r\n\n".join([*words, "été"]).encode() + b"\n")
+    outcome = bilex("translate", made / "run")
+    assert outcome == (0, expected, f"bilex: warning: {made / 'run'}: no vector for été\n")
+
+
+def test_bad_utf8_on_stdin_is_explained(bilex: Bilex, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give(monkeypatch, b"s0\ncaf\xe9\n")
+    refused(bilex("translate", made / "run"), "stdin:2: this is not UTF-8; convert it, e.g. with iconv")
+
+
+def test_nothing_on_stdin_is_explained(bilex: Bilex, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give(monkeypatch, b"\n\n")
+    refused(bilex("translate", made / "run"), "no words to translate; give them as arguments or on stdin")
+
+
+def test_unknown_words_are_warned_of_in_one_line_and_the_others_translated(
+    bilex: Bilex, made: Path, words: list[str]
+) -> None:
+    known = bilex("translate", made / "run", *words)
+    mixed = bilex("translate", made / "run", "nonesuch", *words, "Nope", "nonesuch")
+    assert mixed == (0, known.out, f"bilex: warning: {made / 'run'}: no vector for nonesuch, Nope\n")
+    assert bilex("translate", made / "run", "nonesuch", *words, "--quiet") == (0, known.out, "")
+
+
+def test_only_unknown_words_are_an_error(bilex: Bilex, made: Path) -> None:
+    outcome = bilex("translate", made / "run", "nonesuch", "nope")
+    refused(outcome, "run: no vector for nonesuch, nope; check the case of the words, or the direction (--reverse)")
+    many = bilex("translate", made / "run", *(f"nonesuch{number}" for number in range(50)))
+    refused(many, "nonesuch9 ...;")
+    assert len(many.err) < 400
+
+
+def test_k_larger_than_the_vocabulary_gives_all_there_is(
+    bilex: Bilex, made: Path, words: list[str], languages: Languages
+) -> None:
+    found = answers(bilex("translate", made / "run", words[0], "-k", 100_000))
+    assert sorted(other for _, other, _ in found) == sorted(languages.target.words)
+
+
+def test_json_is_one_object(bilex: Bilex, made: Path, words: list[str]) -> None:
+    outcome = bilex("translate", made / "run", *words[:2], "nonesuch", "--json", "--quiet", "-k", 2)
+    assert (outcome.code, outcome.err) == (0, "")
+    printed = json.loads(outcome.out)
+    assert list(printed["translations"]) == [*words[:2], "nonesuch"]
+    assert printed["translations"]["nonesuch"] == []
+    plain = answers(bilex("translate", made / "run", words[0], "-k", 2))
+    assert [answer["word"] for answer in printed["translations"][words[0]]] == [other for _, other, _ in plain]
+    assert set(printed["translations"][words[0]][0]) == {"word", "score"}
+
+
+@pytest.mark.parametrize(
+    ("options", "mentions"),
+    [
+        (["-k", "0"], "0 is not in the range x>=1"),
+        (["-k", "few"], "'few' is not a valid integer"),
+        (["--retrieval", "cosine"], "'cosine' is not one of 'nn', 'csls'"),
+    ],
+)
+def test_wrong_options_are_wrong_usage(bilex: Bilex, made: Path, options: list[str], mentions: str) -> None:
+    refused(bilex("translate", made / "run", "s0", *options), mentions, "(see `bilex translate --help`)", code=2)

@@ -1,0 +1,238 @@
+"""From vectors to a run: what is in the lexicon is what the maths says, whatever the number of threads."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bilex
+from bilex.em import Iteration
+from bilex.embeddings import Embeddings
+from bilex.engines.local import LocalEngine
+from bilex.errors import BilexError, BilexWarning
+from bilex.priors import PRIOR_NAMES, Prior
+from bilex.progress import Reporter
+from bilex.retrieval import CROWD
+from tests import oracles
+from tests.languages import Languages, make_languages, write_vec
+
+
+@pytest.fixture(scope="module")
+def languages() -> Languages:
+    return make_languages()
+
+
+@pytest.fixture(scope="module")
+def run(languages: Languages) -> bilex.Run:
+    return bilex.induce(languages.source, languages.target, max_rank=200, complete=True)
+
+
+def accuracy(run: bilex.Run, languages: Languages) -> float:
+    """The share of the pairs matched by the model that are right."""
+    pairs = [(entry.source, entry.target) for entry in run.lexicon if entry.origin != "retrieval"]
+    return len(set(pairs) & set(languages.gold)) / len(pairs)
+
+
+def test_the_planted_translations_are_found(run: bilex.Run, languages: Languages) -> None:
+    assert accuracy(run, languages) > 0.95
+    assert run.evaluate(languages.gold).figures()["p@1"] > 0.95  # type: ignore[operator]
+    assert run.info["pairs"] > 150
+
+
+def test_score_rank_and_mutual_agree_with_brute_force(run: bilex.Run) -> None:
+    """Recomputed from the model's parameters in float64: the normalised vectors, Ω, all pairs."""
+    mapped = run.source.vectors.astype(np.float64) @ run.theta.omega.T
+    mapped /= np.linalg.norm(mapped, axis=1, keepdims=True)
+    cosines = oracles.score_matrix(mapped, run.target.vectors)
+    csls = oracles.csls(mapped, run.target.vectors, CROWD)
+    for entry in run.lexicon:
+        row, column = run.source.index[entry.source], run.target.index[entry.target]
+        assert entry.score == pytest.approx(cosines[row, column], abs=1e-5)
+        assert entry.rank == 1 + np.sum(csls[row] > csls[row, column] + 1e-9)
+        assert entry.mutual == (cosines[row].argmax() == column and cosines[:, column].argmax() == row)
+    assert {entry.mutual for entry in run.lexicon} == {True, False}
+    assert max(entry.rank for entry in run.lexicon) > 1
+
+
+def test_pairs_come_in_the_sources_order_and_the_rest_after_them(run: bilex.Run) -> None:
+    rows = [run.source.index[entry.source] for entry in run.lexicon]
+    induced = [row for row, entry in zip(rows, run.lexicon, strict=True) if entry.origin != "retrieval"]
+    rest = rows[len(induced) :]
+    assert induced == sorted(set(induced))
+    assert rest == sorted(set(range(len(run.source))) - set(induced))
+    assert len(induced) == run.info["pairs"]
+
+
+def test_origin_tells_seed_from_matching_from_retrieval(run: bilex.Run) -> None:
+    for entry in run.lexicon:
+        frequent = run.source.index[entry.source] < 200 and run.target.index[entry.target] < 200
+        if entry.origin == "seed":
+            assert entry.source == entry.target
+        elif entry.origin == "matching":
+            assert entry.source != entry.target
+        else:
+            assert (entry.origin, entry.rank) == ("retrieval", 1)
+        assert frequent or entry.origin == "retrieval"
+    assert {entry.origin for entry in run.lexicon} == {"seed", "matching", "retrieval"}
+
+
+def test_without_complete_only_the_matching_is_listed(run: bilex.Run, languages: Languages) -> None:
+    plain = bilex.induce(languages.source, languages.target, max_rank=200)
+    assert list(plain.lexicon) == [entry for entry in run.lexicon if entry.origin != "retrieval"]
+
+
+def test_the_input_is_left_as_it_was(languages: Languages) -> None:
+    before = languages.source.vectors.copy()
+    bilex.induce(languages.source, languages.target)
+    np.testing.assert_array_equal(languages.source.vectors, before)
+
+
+@pytest.mark.parametrize("prior", PRIOR_NAMES)
+def test_every_prior_finds_the_planted_translations_within_its_limits(languages: Languages, prior: str) -> None:
+    run = bilex.induce(languages.source, languages.target, prior=prior, log_odds=0.2)
+    limits = Prior.named(prior)
+    for words, limit in ((run.lexicon.source, limits.source_capacity), (run.lexicon.target, limits.target_capacity)):
+        most = max(words.count(word) for word in words)
+        assert limit is None or most <= limit
+        assert limit == 1 or most > 1  # the limits that are there are used
+    assert len(set(zip(run.lexicon.source, run.lexicon.target, strict=True))) == len(run.lexicon)
+    if prior == "1:1":
+        assert accuracy(run, languages) > 0.9
+    likelihoods = [iteration["log_likelihood"] for iteration in run.info["iterations"]]
+    assert all(later >= earlier - 1e-6 for earlier, later in pairwise(likelihoods))
+    assert run.evaluate(languages.gold).figures()["p@1"] > 0.9  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("method", bilex.METHODS)
+def test_every_method_runs_and_its_run_can_be_saved(languages: Languages, method: str, tmp_path: Path) -> None:
+    run = bilex.induce(languages.source, languages.target, method=method)
+    assert run.info["configuration"]["method"]["name"] == method
+    run.save(tmp_path / "run")
+    words = languages.source.words
+    assert bilex.Run.load(tmp_path / "run").translate_many(words) == run.translate_many(words)
+    assert run.evaluate(languages.gold).figures()["p@1"] > 0.9  # type: ignore[operator]
+
+
+def test_threads_and_blocks_do_not_show_in_the_result(languages: Languages, tmp_path: Path) -> None:
+    contents = []
+    for number, engine in enumerate(
+        [LocalEngine(threads=1), LocalEngine(threads=2, query_block=17), LocalEngine(threads=4, target_block=5)]
+    ):
+        run = bilex.induce(languages.source, languages.target, complete=True, engine=engine)
+        run.save(tmp_path / str(number))
+        contents.append([(tmp_path / str(number) / name).read_bytes() for name in ("lexicon.tsv", "model.safetensors")])
+    assert contents[0] == contents[1] == contents[2]
+
+
+def test_the_record_says_what_was_done(tmp_path: Path, languages: Languages) -> None:
+    path = write_vec(tmp_path / "en.vec", languages.source)
+    method = bilex.Method("mine", max_rank=150, tolerance=0, max_iterations=2)
+    run = bilex.induce(bilex.load(path), languages.target, languages.gold[:30], method)
+    info = json.loads(json.dumps(run.info, allow_nan=False))
+    assert info["version"] == bilex.__version__
+    assert info["configuration"]["method"]["max_rank"] == 150
+    assert info["configuration"]["seed"] == {"name": "pairs", "given": 30, "used": 30}
+    assert info["inputs"]["source"]["files"][0]["path"] == str(path)
+    assert info["inputs"]["target"] == {
+        "name": "trg",
+        "words": len(languages.target),
+        "dimension": 24,
+        "files": [],
+    }
+    assert info["stopped"] == "the limit of iterations was reached"
+    assert len(info["iterations"]) == 2
+    assert set(info["iterations"][0]["seconds"]) == {"candidates", "matching", "mapping"}
+    assert all(iteration["certificate_gap"] < 1e-9 for iteration in info["iterations"])
+
+
+def test_a_reporter_hears_of_every_stage_row_and_iteration(languages: Languages) -> None:
+    class Listener(Reporter):
+        def __init__(self) -> None:
+            self.stages, self.last, self.iterations = list[str](), (0, 0), list[Iteration]()
+
+        def stage(self, name: str) -> None:
+            self.stages.append(name)
+
+        def rows(self, done: int, total: int) -> None:
+            assert done <= total
+            self.last = (done, total)
+
+        def iteration(self, iteration: Iteration) -> None:
+            self.iterations.append(iteration)
+
+    listener = Listener()
+    run = bilex.induce(languages.source, languages.target, reporter=listener)
+    assert listener.stages == ["learning", "measuring", "ranking"]
+    assert listener.last[0] == listener.last[1] > 0
+    assert [iteration.pairs for iteration in listener.iterations] == [i["pairs"] for i in run.info["iterations"]]
+
+
+# Small and odd input
+
+
+def tiny(words: int, dimension: int) -> Embeddings:
+    vectors = np.random.default_rng(0).normal(size=(words, dimension)).astype(np.float32)
+    return Embeddings(tuple(f"w{row}" for row in range(words)), vectors)
+
+
+@pytest.mark.parametrize(("words", "dimension"), [(1, 3), (2, 2), (3, 5), (3, 300), (40, 1), (1, 1)])
+@pytest.mark.parametrize("prior", ["1:1", "2:2", "many-to-one-no-null"])
+def test_tiny_input_gives_a_whole_run(tmp_path: Path, words: int, dimension: int, prior: str) -> None:
+    side = tiny(words, dimension)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BilexWarning)
+        run = bilex.induce(side, side, prior=prior, complete=True)
+    run.save(tmp_path / "run")
+    assert {entry.source for entry in run.lexicon} == set(side.words)
+    assert np.isfinite(run.lexicon.score).all()
+    assert len(bilex.Run.load(tmp_path / "run").translate("w0", k=100)) == words
+
+
+def test_more_candidates_than_targets_are_counted_and_all_used() -> None:
+    with pytest.warns(BilexWarning, match="7 candidates asked for, but there are only 5 target words; all are used"):
+        run = bilex.induce(tiny(9, 3), tiny(5, 3), candidates=7)
+    assert len(run.lexicon) == 5
+
+
+def test_more_candidates_than_max_rank_allows_are_counted() -> None:
+    with pytest.warns(BilexWarning, match="only 4 target words"):
+        bilex.induce(tiny(9, 3), tiny(9, 3), candidates=5, max_rank=4)
+
+
+def test_when_nothing_is_matched_that_is_said() -> None:
+    with pytest.warns(BilexWarning, match="nothing was matched from the 9 seed pairs; give more pairs, or try"):
+        run = bilex.induce(tiny(9, 3), tiny(9, 3), log_odds=-10)
+    assert len(run.lexicon) == 0
+    assert run.info["stopped"].startswith("failed")
+    assert repr(run).endswith("0 pairs, mean cosine 0.0000)")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "changes", "message"),
+    [
+        (tiny(0, 3), tiny(3, 3), {}, "the vocabulary is empty; give at least one word"),
+        (tiny(3, 3), tiny(0, 3), {}, "the vocabulary is empty"),
+        (tiny(3, 3), tiny(3, 4), {}, "has 3 dimensions and .* has 4; give vectors of the same dimension"),
+        (tiny(3, 3), tiny(3, 3), {"prior": "1:3"}, "no prior is called '1:3'"),
+        (tiny(3, 3), tiny(3, 3), {"method": "rudder"}, "did you mean 'ruder2018'"),
+        (tiny(3, 3), tiny(3, 3), {"kandidates": 3}, "no 'kandidates'"),
+        (
+            Embeddings(("a\nb",), np.ones((1, 2), np.float32)),
+            tiny(2, 2),
+            {},
+            r"the word 'a\\nb' has a line feed.*; rename it",
+        ),
+        (tiny(2, 2), Embeddings(("a", "\ud83d"), tiny(2, 2).vectors), {}, r"the word '\\ud83d' .*not Unicode"),
+    ],
+)
+def test_input_that_cannot_be_used_is_explained(
+    source: Embeddings, target: Embeddings, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(BilexError, match=message):
+        bilex.induce(source, target, **changes)

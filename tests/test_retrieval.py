@@ -1,0 +1,90 @@
+"""Retrieval against textbook formulas in float64: neighbours, scores, ranks, crowding, both directions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bilex.engines.local import LocalEngine
+from bilex.errors import BilexError
+from bilex.mapping import unit
+from bilex.retrieval import CROWD, SharedSpace
+from tests import oracles
+
+ENGINE = LocalEngine(threads=2, query_block=16, target_block=7)  # several blocks, even on small input
+
+
+def make_space(sources: int = 50, targets: int = 40, dimension: int = 8, random: int = 0) -> SharedSpace:
+    rng = np.random.default_rng(random)
+    vectors = (rng.normal(size=(sources, dimension)) + 1).astype(np.float32)  # off centre: hubs
+    others = (rng.normal(size=(targets, dimension)) + 1).astype(np.float32)
+    return SharedSpace.build(oracles.random_orthogonal(rng, dimension), vectors, others, ENGINE)
+
+
+def expected(space: SharedSpace, retrieval: str) -> NDArray[np.float64]:
+    """All scores of all pairs, from the definition."""
+    if retrieval == "nn":
+        return oracles.score_matrix(space.source, space.target)
+    return oracles.csls(space.source, space.target, CROWD)
+
+
+SPACES = [make_space(), make_space(random=1), make_space(6, 4, random=2), make_space(1, 30), make_space(30, 1)]
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("retrieval", ["nn", "csls"])
+def test_search_rank_and_scores_agree_with_the_full_matrix(space: SharedSpace, reverse: bool, retrieval: str) -> None:
+    space = space.mirrored() if reverse else space
+    scores = expected(space, retrieval)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    rows = np.arange(len(space.source))[::-1]
+    found = space.search(rows, 5, retrieval, ENGINE)
+    k = min(5, len(space.target))
+    np.testing.assert_array_equal(found.indices, order[rows, :k])
+    np.testing.assert_allclose(found.scores, np.take_along_axis(scores, order, 1)[rows, :k], atol=2e-6)
+    chosen = np.random.default_rng(3).integers(len(space.target), size=len(rows))
+    ranks = space.rank(rows, chosen, retrieval, ENGINE)
+    assert ranks.tolist() == [order[row].tolist().index(column) + 1 for row, column in zip(rows, chosen, strict=True)]
+    np.testing.assert_allclose(space.scores(rows, chosen, retrieval), scores[rows, chosen], atol=2e-6)
+
+
+def test_csls_is_not_just_the_cosine() -> None:
+    """The hubs of the fixture make a difference; otherwise the comparison above would prove little."""
+    nearest = [space.search(np.arange(50), 1, r, ENGINE).indices for space in SPACES[:1] for r in ("nn", "csls")]
+    assert (nearest[0] != nearest[1]).mean() > 0.1
+
+
+def test_nearest_and_crowding_are_those_of_the_cosine_matrix() -> None:
+    space = SPACES[0]
+    cosines = oracles.score_matrix(space.source, space.target)
+    np.testing.assert_array_equal(space.source_nearest, cosines.argmax(axis=1))
+    np.testing.assert_array_equal(space.target_nearest, cosines.argmax(axis=0))
+    np.testing.assert_allclose(space.source_crowding, np.sort(cosines, axis=1)[:, -CROWD:].mean(axis=1), atol=1e-7)
+    np.testing.assert_allclose(space.target_crowding, np.sort(cosines, axis=0)[-CROWD:].mean(axis=0), atol=1e-7)
+
+
+def test_equal_targets_are_ordered_by_frequency() -> None:
+    rng = np.random.default_rng(0)
+    target = rng.normal(size=(6, 4)).astype(np.float32)[[0, 1, 2, 1, 1, 3]]
+    space = SharedSpace.build(np.eye(4), target[[1]], target, ENGINE)
+    for retrieval in ("nn", "csls"):
+        assert space.search(np.array([0]), 3, retrieval, ENGINE).indices.tolist() == [[1, 3, 4]]
+        assert space.rank(np.zeros(3, np.int64), np.array([4, 1, 3]), retrieval, ENGINE).tolist() == [3, 1, 2]
+
+
+def test_no_rows_give_no_answers() -> None:
+    found = SPACES[0].search(np.empty(0, np.int64), 3, "csls", ENGINE)
+    assert found.indices.shape == found.scores.shape == (0, 3)
+
+
+def test_a_zero_vector_stays_zero_and_finite() -> None:
+    scaled = unit(np.array([[0, 0], [3, 4]], np.float32))
+    np.testing.assert_allclose(scaled, np.array([[0, 0], [0.6, 0.8]], np.float32))
+    assert scaled.dtype == np.float32
+
+
+def test_an_unknown_retrieval_names_the_known_ones() -> None:
+    with pytest.raises(BilexError, match="'cosine'; choose one of nn, csls"):
+        SPACES[0].search(np.array([0]), 1, "cosine", ENGINE)
