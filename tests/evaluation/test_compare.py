@@ -41,8 +41,8 @@ def answers(**answer: str) -> Space:
 
 
 def test_every_outcome_by_hand() -> None:
-    a = answers(dog="chien", cat="chien", house="chat", red="rouge", blue="rouge", extra="chien")
-    b = answers(blue="rouge", red="pourpre", house="demeure", cat="chat", dog="chien")
+    a = answers(dog="chien", cat="chien", house="chat", red="rouge", blue="rouge", extra="chien", tile="toit")
+    b = answers(blue="rouge", red="pourpre", house="demeure", cat="chat", dog="chien", tile="chien")
     gold: Pairs = [
         ("house", "maison"),
         ("house", "chat"),  # A is right by a second translation
@@ -52,6 +52,7 @@ def test_every_outcome_by_hand() -> None:
         ("red", "pourpre"),  # both are right, and differ
         ("blue", "pourpre"),  # both are wrong and agree; A does not know the word pourpre, so it is not covered
         ("extra", "chien"),  # B has no such query
+        ("tile", "toit"),  # B has the query, but not its translation
         ("none", "chien"),
     ]
     compared = compare_translations(a, b, gold, "nn", ENGINE)
@@ -70,10 +71,10 @@ def test_every_outcome_by_hand() -> None:
         "only_b": 1,
         "both_wrong": 0,
         "differ": 3,
-        "queries": 7,
+        "queries": 8,
         "compared": 4,
-        "left_out": 3,
-        "covered_a": 5,
+        "left_out": 4,
+        "covered_a": 6,
         "covered_b": 5,
         "retrieval": "nn",
     }
