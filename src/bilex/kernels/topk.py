@@ -142,3 +142,34 @@ def row_norms(vectors: Vectors) -> Floats:
     for row in range(vectors.shape[0]):
         norms[row] = np.sqrt(dot(vectors[row], vectors[row]))
     return norms
+
+
+@njit(cache=True, nogil=True)
+def rescore(
+    queries: Vectors, before: Vectors, targets: Vectors, kept: Indices, k: int
+) -> tuple[Indices, Floats, Floats]:
+    """Score each query's kept targets afresh; give its k best, their scores, and how far the query has moved."""
+    n, m = kept.shape
+    indices, scores, moved = np.empty((n, k), np.int64), np.empty((n, k)), np.empty(n)
+    for row in range(n):
+        distance = 0.0
+        for column in range(queries.shape[1]):
+            step = np.float64(queries[row, column]) - np.float64(before[row, column])
+            distance += step * step
+        moved[row] = np.sqrt(distance)
+        scores[row, :] = -np.inf
+        indices[row, :] = targets.shape[0]
+        for i in range(m):
+            target = kept[row, i]
+            score = dot(queries[row], targets[target])
+            place = k
+            while place > 0 and (
+                score > scores[row, place - 1] or (score == scores[row, place - 1] and target < indices[row, place - 1])
+            ):
+                place -= 1
+            if place == k:
+                continue
+            for j in range(k - 1, place, -1):
+                scores[row, j], indices[row, j] = scores[row, j - 1], indices[row, j - 1]
+            scores[row, place], indices[row, place] = score, target
+    return indices, scores, moved
