@@ -18,7 +18,9 @@ from bilex.cli.demo import demo
 from bilex.cli.evaluate import evaluate
 from bilex.cli.hubness import hubness
 from bilex.cli.induce import induce
+from bilex.cli.reproduce import reproduce
 from bilex.cli.similarity import similarity
+from bilex.cli.sweep import sweep
 from bilex.cli.translate import translate
 from bilex.errors import BilexError, BilexWarning
 from bilex.version import __version__
@@ -56,7 +58,7 @@ def bilex(context: click.Context) -> None:
         context.exit(WRONG_USAGE)
 
 
-for command in (demo, induce, translate, evaluate, similarity, hubness, compare):
+for command in (demo, induce, translate, evaluate, similarity, hubness, compare, reproduce, sweep):
     bilex.add_command(command)
 
 
