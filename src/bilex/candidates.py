@@ -15,7 +15,7 @@ from bilex.matching import Graph, Matching
 from bilex.model import Theta
 from bilex.priors import Prior
 
-__all__ = ["best_source_of_each_target", "candidate_graph"]
+__all__ = ["best_source_of_each_target", "candidate_graph", "weigh", "with_columns"]
 
 
 def candidate_graph(
@@ -29,8 +29,6 @@ def candidate_graph(
     engine: Engine,
 ) -> Graph:
     """Find the candidate edges under θ and weigh them, exactly."""
-    from bilex.kernels.topk import edge_scores
-
     queries, offsets, target = theta.queries(source), theta.offsets(source), theta.map_target(target)
     if prior.targets_choose:
         columns = np.arange(len(target))
@@ -42,8 +40,15 @@ def candidate_graph(
     if previous is not None:
         rows = np.concatenate([rows, previous.source])
         columns = np.concatenate([columns, previous.target])
-    weights = edge_scores(queries, target, rows, columns) + offsets[rows]
+    weights = weigh(queries, offsets, target, rows, columns)
     return Graph.from_edges(rows, columns, weights, (len(source), len(target)))
+
+
+def weigh(queries: Vectors, offsets: Floats, target: Vectors, rows: Indices, columns: Indices) -> Floats:
+    """Compute the weight of each edge in float64."""
+    from bilex.kernels.topk import edge_scores
+
+    return np.asarray(edge_scores(queries, target, rows, columns) + offsets[rows])
 
 
 def best_source_of_each_target(queries: Vectors, offsets: Floats, target: Vectors, engine: Engine) -> Indices:

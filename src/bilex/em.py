@@ -34,7 +34,8 @@ class Settings:
 
     `prior`, `candidates` per source word and the `max_rank` most frequent words define the E-step's problem;
     `tolerance` and `max_iterations` say when to stop; `e_step` and `maps` name other E- and M-steps than the paper's;
-    `temperature` belongs to the soft E-steps; without `self_learning` the map of the seed is kept.
+    `temperature` belongs to the soft E-steps; without `self_learning` the map of the seed is kept;
+    with `exact` the matching is optimal among all pairs of words, not only the candidates.
     """
 
     prior: Prior = field(default_factory=Prior)
@@ -46,6 +47,7 @@ class Settings:
     maps: str = "orthogonal"
     temperature: float = 1.0
     self_learning: bool = True
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def viterbi_em(
     stopped = ""
     while not stopped:
         clock = Stopwatch()
-        problem = Problem(settings.prior, settings.candidates, settings.temperature, engine, clock.lap)
+        problem = Problem(settings.prior, settings.candidates, settings.temperature, settings.exact, engine, clock.lap)
         # E-step; Viterbi: m* = argmax log p(m | S, T), with the exact matching
         belief = e_step(theta, source, target, problem, matching)
         # M-step: Ω by Procrustes, μ = centroid of the unmatched targets

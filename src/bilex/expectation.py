@@ -24,6 +24,7 @@ from bilex.errors import BilexError
 from bilex.mapping import unit
 from bilex.matching import Graph, Matching, solve
 from bilex.model import Expectation, Theta, free_capacity, null_log_density
+from bilex.pricing import dense_matching
 from bilex.priors import Prior
 from bilex.threads import single_threaded_blas, thread_count
 
@@ -55,6 +56,7 @@ class Problem:
     prior: Prior
     candidates: int
     temperature: float
+    exact: bool
     engine: Engine
     lap: Callable[[str], None] = lambda part: None
 
@@ -63,12 +65,18 @@ EStep = Callable[[Theta, Vectors, Vectors, Problem, "Matching | None"], Belief]
 
 
 def viterbi(theta: Theta, source: Vectors, target: Vectors, problem: Problem, previous: Matching | None) -> Belief:
-    """Find the best edge set that the prior allows; the previous one's pairs are always among the candidates."""
+    """Find the best edge set that the prior allows, among the candidates or, if `exact`, among all edges.
+
+    The previous matching's pairs are always among the candidates, and its duals are where the solver starts.
+    """
     graph = candidate_graph(
         theta, source, target, problem.prior, k=problem.candidates, previous=previous, engine=problem.engine
     )
     problem.lap("candidates")
-    matching = solve(graph, problem.prior)
+    if problem.exact:
+        matching = dense_matching(theta, source, target, graph, problem.prior, problem.engine, previous)
+    else:
+        matching = solve(graph, problem.prior, previous)
     problem.lap("matching")
     return hard(source, target, matching, problem.prior)
 

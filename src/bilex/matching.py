@@ -97,11 +97,12 @@ class Matching:
         )
 
 
-def solve(graph: Graph, prior: Prior) -> Matching:
+def solve(graph: Graph, prior: Prior, start: Matching | None = None) -> Matching:
     """Find the allowed edge set of largest total weight, with its certificate.
 
-    The prior's `log_odds` is added to every weight. Raises `CertificateError` rather than return a matching that
-    is not proved optimal.
+    The prior's `log_odds` is added to every weight. The duals of an earlier matching of the same words are a good
+    place to `start` from; the objective is the same with and without. Raises `CertificateError` rather than
+    return a matching that is not proved optimal.
     """
     graph = Graph(graph.indptr, graph.indices, graph.weights + prior.log_odds, graph.n_targets)
     if prior.targets_choose:
@@ -109,7 +110,7 @@ def solve(graph: Graph, prior: Prior) -> Matching:
     elif prior.sources_choose:
         raise BilexError("mirror the prior and the graph first: targets choose")
     else:
-        chosen, u, v = solve_capacities(graph, prior)
+        chosen, u, v = solve_capacities(graph, prior, None if start is None else start.target_duals)
     matching = Matching(graph.rows[chosen], graph.indices[chosen], float(graph.weights[chosen].sum()), 0.0, u, v)
     gap = certificate(graph, matching, prior)
     if not gap <= GAP_LIMIT * np.abs(graph.weights[chosen]).sum():
@@ -117,7 +118,7 @@ def solve(graph: Graph, prior: Prior) -> Matching:
     return Matching(matching.source, matching.target, matching.objective, gap, u, v)
 
 
-def solve_capacities(graph: Graph, prior: Prior) -> tuple[np.ndarray, Floats, Floats]:
+def solve_capacities(graph: Graph, prior: Prior, prices: Floats | None) -> tuple[np.ndarray, Floats, Floats]:
     """Solve for limited capacities on both sides, with integer weights in the kernel."""
     from bilex.kernels import matching as kernel
 
@@ -136,7 +137,7 @@ def solve_capacities(graph: Graph, prior: Prior) -> tuple[np.ndarray, Floats, Fl
         graph.n_targets,
         prior.source_capacity,
         prior.target_capacity,
-        np.zeros(graph.n_targets, np.int64),
+        np.zeros(graph.n_targets, np.int64) if prices is None else np.rint(prices * scale).astype(np.int64),
         np.int64(max(1, AUCTION_STEP * weights.max())),
     )
     return chosen, u / scale, v / scale

@@ -63,6 +63,8 @@ class Method:
         Whether EM is run at all; if not, the map fitted to the seed is the result.
     orthography
         Weight of the spelling (hashed character n-grams) beside the vectors; 0 leaves it out.
+    exact
+        Whether the matching is optimal among all pairs of words, not only among the candidates.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Method:
     temperature: float = 1.0
     self_learning: bool = True
     orthography: float = 0.0
+    exact: bool = False
 
     def __post_init__(self) -> None:
         Prior.named(self.prior, self.log_odds)

@@ -42,6 +42,7 @@ PRIORS = (
 @click.option("--prior", type=click.Choice(PRIORS), help="Which edge sets are allowed.  [default: the method's, 1:1]")
 @click.option("--candidates", type=int, metavar="K", help="Targets per source word in the matching.  [default: 3]")
 @click.option("--max-rank", type=int, metavar="N", help="Match only the N most frequent words of each language.")
+@click.option("--exact", is_flag=True, default=None, help="Match optimally among all pairs, not only the candidates.")
 @click.option("--log-odds", type=float, metavar="X", help="Added to the weight of every pair.  [default: 0]")
 @click.option("--normalise", metavar="STEPS", help="Steps unit, center, none.  [default: unit,center,unit]")
 @click.option("--tolerance", type=float, help="Stop when the mean cosine changes by less.  [default: 1e-6]")

@@ -1,0 +1,75 @@
+"""The optimum of the whole graph, not only of the candidates: column generation by exact search.
+
+A matching that is optimal on the candidate graph, with duals u and v, is optimal on the dense n_src × n_trg graph if
+no edge anywhere has w > u + v. For a source j that is one search for the target of largest
+
+    w_ij - v_i  =  (Ωs_j - μ)·t_i - v_i  +  offset_j
+
+an inner product with two more dimensions, compared with u_j. Edges that violate are added to the graph, it is solved
+again from the duals it had, and so on until none is left. The certificate is then for the full graph: adding the
+largest violation δ that is left (rounding, if anything) to every u makes the duals feasible everywhere, so the dense
+optimum is at most ``capacity · n_src · δ`` above the bound of the sparse one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from bilex.arrays import Floats, Indices, Vectors
+from bilex.candidates import weigh, with_columns
+from bilex.engines.base import Engine
+from bilex.errors import BilexError
+from bilex.matching import Graph, Matching, solve
+from bilex.model import Theta
+from bilex.priors import Prior
+
+__all__ = ["dense_matching"]
+
+AT_ONCE = 8  # violating edges that a source may add in one round
+NEGLIGIBLE = 1e-12  # relative to the largest weight: below it a violation is rounding
+
+
+def dense_matching(
+    theta: Theta, source: Vectors, target: Vectors, graph: Graph, prior: Prior, engine: Engine, start: Matching | None
+) -> Matching:
+    """Solve on the candidate graph, then add violating edges of the dense graph until there are none."""
+    if prior.targets_choose:  # its candidates are already the best of all sources
+        return solve(graph, prior, start)
+    queries, offsets, targets = theta.queries(source), theta.offsets(source), theta.map_target(target)
+    offsets = offsets + prior.log_odds
+    while True:
+        start = solve(graph, prior, start)
+        rows, columns, worst = violations(queries, offsets, targets, start, engine)
+        if not len(rows):
+            slack = worst * len(source) * (prior.source_capacity or 1)
+            return replace(start, gap=start.gap + slack)
+        before = len(graph.weights)
+        graph = Graph.from_edges(
+            np.concatenate([graph.rows, rows]),
+            np.concatenate([graph.indices, columns]),
+            np.concatenate([graph.weights, weigh(queries, offsets - prior.log_odds, targets, rows, columns)]),
+            (len(source), len(target)),
+        )
+        if len(graph.weights) == before:
+            raise BilexError("pricing found only edges that it had: a defect of bilex, please report it")
+
+
+def violations(
+    queries: Vectors, offsets: Floats, targets: Vectors, matching: Matching, engine: Engine
+) -> tuple[Indices, Indices, float]:
+    """Find edges that are worth more than their duals, and how much the worst of the others is."""
+    u, v = matching.source_duals, matching.target_duals
+    coarse = v.astype(np.float32)
+    found = engine.top_k(
+        with_columns(queries, -1.0, -1.0), with_columns(targets, coarse, v - coarse), min(AT_ONCE, len(targets))
+    )
+    excess = found.scores + (offsets - u)[:, None]
+    # Where a word has several pairs, a chosen edge may well be worth more than its duals.
+    width = np.int64(len(targets))
+    keys = np.arange(len(queries))[:, None] * width + found.indices
+    excess[np.isin(keys, matching.source * width + matching.target)] = 0.0
+    limit = NEGLIGIBLE * max(1.0, float(np.abs(offsets).max(initial=0.0)))
+    rows, places = np.nonzero(excess > limit)
+    return rows, found.indices[rows, places], float(np.clip(excess, 0, limit).max(initial=0.0))
