@@ -18,7 +18,7 @@ from bilex.evaluation.translation import NotCovered, evaluate_translation
 from bilex.experiments.layouts import PairFiles
 from bilex.experiments.seeds import TooFew, needs_train, seed_pairs, test_pairs
 from bilex.experiments.sources import Dictionary, Sources
-from bilex.induction import learn
+from bilex.induction import check, learn
 from bilex.methods import Method
 from bilex.retrieval import RETRIEVALS, SharedSpace
 from bilex.version import __version__
@@ -116,16 +116,17 @@ def run_cell(cell: Cell, engine: Engine) -> dict[str, Any]:
     source = sources.vectors(files.source).top(cell.size)
     target = sources.vectors(files.target).top(cell.size)
     train = sources.pairs(files.train) if files.train and needs_train(cell.seed) else ()
-    try:
-        seed = seed_pairs(cell.seed, source, target, train, draw=cell.draw, held_out=cell.held_out)
-    except TooFew as error:
-        return {"reason": str(error)}
     with warnings.catch_warnings(record=True) as caught:  # in a grid they belong to their cell
         warnings.simplefilter("always", BilexWarning)
+        check(source, target, cell.method)  # what does not fit together is a mistake, not a result
+        try:
+            seed = seed_pairs(cell.seed, source, target, train, draw=cell.draw, held_out=cell.held_out)
+        except TooFew as error:
+            return {"reason": str(error)}
         mapped = learn_map(source, target, seed, cell.method, engine)
         measured = MEASURES[cell.measure](cell, mapped, engine)
     notes = [str(warning.message) for warning in caught if issubclass(warning.category, BilexWarning)]
-    return {**measured, **mapped.figures, "notes": notes}
+    return {**measured, **mapped.figures, "notes": list(dict.fromkeys(notes))}
 
 
 def learn_map(source: Embeddings, target: Embeddings, seed: Dictionary, method: Method, engine: Engine) -> Mapped:

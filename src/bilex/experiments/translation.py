@@ -204,8 +204,8 @@ def foreign(setting: Setting) -> str:
     """Warn that published figures are of other data."""
     if setting.layout.name == PAPERS_LAYOUT:
         return ""
-    about = setting.layout.description or setting.layout.name
-    return f"The data here are not the paper's but {about}; do not compare the figures one to one."
+    about = f" but {setting.layout.description}" if setting.layout.description else ""
+    return f"The data here are not the paper's{about}; do not compare the figures one to one."
 
 
 def constraints(cells: Cells) -> str:

@@ -1,0 +1,150 @@
+"""``bilex reproduce`` and ``bilex sweep``: what a user sees, and every wrong use in one line with nothing written."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from bilex.cli.grid import duration
+from tests.cli.helpers import COMMAND, Bilex, contents, environment, refused
+from tests.experiments.data import write_data
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data directory. Do not change it."""
+    return write_data(tmp_path_factory.mktemp("data") / "data")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder as the current one."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+FAST = ("--pairs", "en-it", "--methods", "ruder2018,xing2015", "--seeds", "5000,identical")
+
+
+def test_a_table(bilex: Bilex, data: Path, here: Path) -> None:
+    done = bilex("reproduce", "table1", "--data", data, *FAST)
+    assert done.code == 0
+    assert done.err == ""
+    assert "41.00 / " in done.out
+    assert "written: reproduced/table1.jsonl reproduced/table1.tsv reproduced/table1.txt" in done.out
+    quiet = bilex("reproduce", "table1", "--data", data, *FAST, "--quiet")
+    assert quiet.out == (here / "reproduced" / "table1.txt").read_text("utf-8")
+
+
+def test_json(bilex: Bilex, data: Path, here: Path) -> None:
+    done = bilex("reproduce", "fig2", "--data", data, "--pairs", "en-it", "--methods", "xing2015", "--json", "-o", "x")
+    found = json.loads(done.out)
+    assert found["experiment"] == "fig2"
+    assert [row["size"] for row in found["rows"]] == [100, 200]
+    assert all((here / name).is_file() for name in found["files"])
+
+
+def test_sizes_limit_and_rank(bilex: Bilex, data: Path, here: Path) -> None:
+    arguments = ("--pairs", "en-it", "--methods", "ruder2018-freq", "--json", "--sizes", "120,80", "--max-rank", "60")
+    done = bilex("reproduce", "fig2", "--data", data, *arguments, "--limit", "100")
+    rows = json.loads(done.out)["rows"]
+    assert [(row["size"], row["source_words"], row["max_rank"]) for row in rows] == [(80, 80, 60), (120, 100, 60)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "mention"),
+    [
+        (("table6",), 2, "table6"),
+        (("table1", "--methods", "ruder2017"), 2, "did you mean 'ruder2018'?"),
+        (("table1", "--seeds", "some"), 2, "no seed is called 'some'"),
+        (("table1", "--pairs", "enit"), 2, "'enit' is not a pair of languages"),
+        (("table1", "--pairs", "en-it,,en-fi"), 2, "empty name"),
+        (("fig2", "--sizes", "many"), 2, "not a list of numbers"),
+        (("table1", "--draws", "0"), 2, "--draws"),
+        (("table1", "--pairs", "en-xx"), 1, "xx.vec: the target vectors of the pair en-xx are missing"),
+        (("table1", "--layout", "shard"), 1, "did you mean 'shared'?"),
+        (("table1", "--layout", "paper"), 1, "the source vectors of the pair en-it are missing"),
+        (("table5", "--methods", "ruder2018"), 1, "give two with --methods"),
+    ],
+)
+def test_wrong_use(bilex: Bilex, data: Path, here: Path, arguments: tuple[str, ...], code: int, mention: str) -> None:
+    refused(bilex("reproduce", *arguments, "--data", data), mention, code=code)
+    assert contents(here) == {}
+
+
+def test_no_data(bilex: Bilex, here: Path) -> None:
+    refused(bilex("reproduce", "table1"), "--data", code=2)
+    refused(bilex("reproduce", "table1", "--data", "nowhere"), "nowhere: this is not a directory")
+    refused(bilex("reproduce", "table1", "--data", here), "describe them in a file bilex.toml there")
+    assert contents(here) == {}
+
+
+def test_damaged_data(bilex: Bilex, here: Path) -> None:
+    data = write_data(here / "data")
+    before = contents(here)
+    (data / "it.vec").write_text("2 3\nword 1 2\n", "utf-8")
+    outcome = bilex("reproduce", "table1", "--data", data, *FAST)
+    refused(outcome, "it.vec")
+    (data / "it.vec").write_bytes(before["data/it.vec"] or b"")
+    assert contents(here) == before
+
+
+def test_dimensions_that_differ(bilex: Bilex, here: Path) -> None:
+    data = write_data(here / "data")
+    (data / "it.vec").write_text("1 3\nword 1 2 3\n", "utf-8")
+    before = contents(here)
+    refused(bilex("reproduce", "table4", "--data", data, "--seeds", "5000"), "dimensions")
+    assert contents(here) == before
+
+
+def test_sweep(bilex: Bilex, data: Path, here: Path) -> None:
+    config = here / "priors.toml"
+    config.write_text(f'data = "{data}"\npairs = ["en-it"]\nsizes = [100, 200]\npriors = ["1:1", "2:2"]\n', "utf-8")
+    done = bilex("sweep", config)
+    assert done.code == 0, done.err
+    assert "2:2 prior" in done.out
+    assert sorted(path.name for path in (here / "swept").iterdir()) == [
+        f"priors.{ending}" for ending in ("jsonl", "png", "svg", "tsv", "txt")
+    ]
+    assert len(json.loads(bilex("sweep", config, "--json").out)["rows"]) == 4
+
+
+def test_wrong_sweep(bilex: Bilex, here: Path) -> None:
+    (here / "grid.toml").write_text("prior = ['1:1']\n", "utf-8")
+    before = contents(here)
+    refused(bilex("sweep", "grid.toml"), "grid.toml: unknown key 'prior'; did you mean 'priors'?")
+    refused(bilex("sweep", "no.toml"), "no.toml: no such file")
+    assert contents(here) == before
+
+
+def test_ctrl_c_keeps_what_is_finished(data: Path, here: Path, bilex: Bilex) -> None:
+    arguments = ["reproduce", "fig3", "--data", str(data), "--sizes", "90,100,110,120,130,140,150,160,170,180"]
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True
+    )
+    log = here / "reproduced" / "fig3.jsonl"
+    deadline = time.monotonic() + 100
+    while not (log.is_file() and log.stat().st_size) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == 130, err
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "finished cells are kept in reproduced/fig3.jsonl" in err
+    assert os.listdir(here / "reproduced") == ["fig3.jsonl"]  # noqa: PTH208
+    kept = log.read_bytes()
+    assert bilex(*arguments).code == 0
+    assert log.read_bytes().startswith(kept[: kept.rfind(b"\n") + 1])
+    assert len(log.read_bytes().splitlines()) == 2 * 4 * 10
+
+
+def test_durations() -> None:
+    assert [duration(seconds) for seconds in (3, 119, 600, 7200)] == ["3 s", "119 s", "10 min", "2 h"]

@@ -1,0 +1,131 @@
+"""The grid: every cell once, nothing lost, nothing trusted that is damaged."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bilex.errors import BilexError, BilexWarning
+from bilex.experiments.grid import Watch, key_of, opened, run_grid
+
+
+@dataclass(frozen=True)
+class Square:
+    """A cell that squares a number."""
+
+    number: int
+
+    @property
+    def label(self) -> str:
+        return str(self.number)
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        return {"number": self.number}
+
+
+class Counting:
+    """Squares numbers, counts how often, and fails when told to."""
+
+    def __init__(self, fails_at: int | None = None) -> None:
+        self.fails_at = fails_at
+        self.seen: list[int] = []
+
+    def __call__(self, task: Square) -> dict[str, Any]:
+        if task.number == self.fails_at:
+            raise KeyboardInterrupt
+        self.seen.append(task.number)
+        return {"square": task.number**2}
+
+
+TASKS = [Square(number) for number in range(5)]
+
+
+def squares(path: Path, compute: Counting) -> list[int]:
+    return [cell.result["square"] for cell in run_grid(TASKS, compute, path)]
+
+
+def test_an_interrupted_grid_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "out" / "grid.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        squares(path, Counting(fails_at=3))
+    assert len(path.read_text().splitlines()) == 3
+    second = Counting()
+    assert squares(path, second) == [0, 1, 4, 9, 16]
+    assert second.seen == [3, 4]
+    assert squares(path, third := Counting()) == [0, 1, 4, 9, 16]
+    assert third.seen == []
+
+
+@pytest.mark.parametrize("cut", [1, 2, 10, 40])
+def test_a_torn_last_line_is_computed_again(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "grid.jsonl"
+    squares(path, Counting())
+    path.write_bytes(path.read_bytes()[:-cut])
+    again = Counting()
+    assert squares(path, again) == [0, 1, 4, 9, 16]
+    assert again.seen == [4]
+    assert len([json.loads(line) for line in path.read_text().splitlines()]) == 5
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"key": 1}', '{"key": "x", "result": 5}', "null"])
+def test_a_damaged_line_in_the_middle_is_computed_again(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "grid.jsonl"
+    squares(path, Counting())
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:2], line, *lines[3:]]) + "\n")
+    again = Counting()
+    with pytest.warns(BilexWarning, match="1 damaged lines are ignored"):
+        assert squares(path, again) == [0, 1, 4, 9, 16]
+    assert again.seen == [2]
+
+
+def test_equal_cells_are_computed_once(tmp_path: Path) -> None:
+    compute = Counting()
+    run_grid([Square(1), Square(1)], compute, tmp_path / "grid.jsonl")
+    assert compute.seen == [1]
+
+
+def test_the_key_depends_on_the_content_alone() -> None:
+    assert key_of({"a": 1, "b": "ü"}) == key_of({"b": "ü", "a": 1})
+    assert key_of({"a": 1}) != key_of({"a": 2})
+
+
+def test_a_failure_at_once_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        squares(tmp_path / "out" / "grid.jsonl", Counting(fails_at=0))
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_at_once_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "grid.jsonl"
+    with (
+        opened(path) as file,
+        pytest.raises(BilexError, match="another bilex is writing to it"),
+    ):
+        file.write(b"\n")
+        file.flush()
+        squares(path, Counting())
+
+
+def test_a_place_that_cannot_be_written_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BilexError, match="cannot be written"):
+        squares(tmp_path / "file" / "grid.jsonl", Counting())
+
+
+def test_the_watch_counts_all_and_guesses_the_rest(tmp_path: Path) -> None:
+    told: list[tuple[int, int, str, bool]] = []
+
+    class Telling(Watch):
+        def begin(self, number: int, total: int, label: str, seconds_left: float | None) -> None:
+            told.append((number, total, label, seconds_left is None))
+
+    path = tmp_path / "grid.jsonl"
+    run_grid(TASKS[:2], Counting(), path)
+    run_grid(TASKS, Counting(), path, Telling())
+    assert told == [(3, 5, "2", True), (4, 5, "3", False), (5, 5, "4", False)]

@@ -1,0 +1,74 @@
+"""The published figures: all of them are there, and they are the paper's."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from bilex.experiments import EXPERIMENTS, published
+from bilex.experiments.seeds import SEEDS
+from bilex.experiments.translation import SYSTEMS
+from bilex.methods import METHODS
+
+
+def test_table1_is_complete() -> None:
+    assert set(published.translation()) == set(itertools.product(("en-it", "en-de", "en-fi"), SEEDS, SYSTEMS))
+
+
+@pytest.mark.parametrize(
+    ("pair", "seed", "method", "figure"),
+    [
+        ("en-it", "5000", "mikolov2013", 34.93),
+        ("en-de", "identical", "mikolov2013", 19.20),
+        ("en-it", "identical", "xing2015", 27.13),
+        ("en-de", "numerals", "zhang2016", 0.87),
+        ("en-fi", "5000", "artetxe2016", 30.62),
+        ("en-fi", "25", "artetxe2017", 28.16),
+        ("en-it", "25", "ruder2018", 39.63),
+        ("en-fi", "numerals", "ruder2018", 3.02),
+        ("en-it", "5000", "ruder2018-freq", 42.47),
+        ("en-fi", "identical", "ruder2018-freq", 27.81),
+    ],
+)
+def test_table1_is_the_papers(pair: str, seed: str, method: str, figure: float) -> None:
+    assert published.translation()[pair, seed, method] == figure
+
+
+def test_table2() -> None:
+    found = published.similarity()
+    assert len(found) == 3 * (4 + 3 * 3)
+    assert found["en-it", "WS", "5000", "mikolov2013"] == 0.627
+    assert found["en-de", "RG", "25", "artetxe2017"] == 0.749
+    assert found["en-de", "WS", "5000", "ruder2018"] == 0.618
+    assert found["en-de", "RG", "numerals", "ruder2018-freq"] == 0.755
+
+
+def test_table3() -> None:
+    found = published.hubs()
+    assert found["artetxe2017"][0] == ("luis", "", 20)
+    assert found["artetxe2017"][4] == ("gewiß", "certainly", 17)
+    assert found["ruder2018"][0] == ("gleichgültigkeit", "indifference", 14)
+    assert [len(hubs) for hubs in found.values()] == [5, 5]
+
+
+def test_table4() -> None:
+    found = published.low_resource()
+    assert len(found) == 12
+    assert found["en-tr", "artetxe2017"] == 28.93
+    assert found["en-hi", "ruder2018"] == 10.47
+    assert found["et-fi", "ruder2018-freq"] == 34.78
+
+
+def test_table5() -> None:
+    found = published.rows("table5")
+    assert len(found) == 19
+    first = {"query": "unregierbar", "gold": "ungovernable", "artetxe2017": "untenable"}
+    assert found[0] == {**first, "ruder2018-freq": "uninhabitable"}
+    assert found[-1]["query"] == "scharfblick"
+    assert published.ERROR_ANALYSIS == {"artetxe2017": 36.38, "ruder2018-freq": 39.18}
+
+
+def test_every_system_and_experiment_is_known() -> None:
+    assert set(SYSTEMS) <= set(METHODS)
+    assert set(published.FINDINGS) == set(EXPERIMENTS)

@@ -1,0 +1,101 @@
+"""Sweeps: the grid that was asked for, resumed, and each mistake in one line."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from bilex.errors import BilexError
+from bilex.experiments.sweep import read_sweep, run_sweep
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "grid.toml"
+    path.write_text(textwrap.dedent(text), "utf-8")
+    return path
+
+
+WHOLE = """
+    data = "data"
+    pairs = ["en-it"]
+    sizes = [100, 200]
+    priors = ["1:1", "2:2"]
+    methods = ["ruder2018", "mutual"]
+    seeds = [30, "identical"]
+    draws = 2
+    retrieval = "csls"
+"""
+
+
+def test_a_grid_of_a_data_directory(data: Path, tmp_path: Path) -> None:
+    sweep = read_sweep(write(data.parent, WHOLE))
+    outcome = run_sweep(sweep, tmp_path / "out")
+    assert [path.name for path in outcome.files] == [
+        f"grid.{ending}" for ending in ("jsonl", "tsv", "txt", "svg", "png")
+    ]
+    assert len(outcome.report.rows) == 2 * 2 * 2 * 3
+    assert "en-it, seed 30" in outcome.report.text
+    assert "mutual, 2:2 prior" in outcome.report.text
+    before = outcome.files[0].read_bytes()
+    again = run_sweep(sweep, tmp_path / "out")
+    assert again.files[0].read_bytes() == before
+    assert again.report.text == outcome.report.text
+
+
+def test_a_grid_of_two_files(data: Path, tmp_path: Path) -> None:
+    text = """
+        source = "data/en.vec"
+        target = "data/it.vec"
+        test = "data/en-it.test.txt"
+        methods = ["ruder2018", "artetxe2017"]
+        max_rank = 150
+    """
+    outcome = run_sweep(read_sweep(write(data.parent, text)), tmp_path / "out")
+    assert [(row["pair"], row["method"], row["size"], row["max_rank"]) for row in outcome.report.records()] == [
+        ("en-it", "ruder2018", None, 150),
+        ("en-it", "artetxe2017", None, 150),
+    ]
+    assert all(path.stat().st_size > 500 for path in outcome.files[3:])
+
+
+DATA = 'data = "data"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (DATA + "size = [3]", "grid.toml: unknown key 'size'; did you mean 'sizes'?"),
+        (DATA + "methods = ['ruder2017']", "grid.toml: no method is called 'ruder2017'; did you mean 'ruder2018'?"),
+        (DATA + "priors = ['3:3']", "grid.toml: no prior is called '3:3'"),
+        (DATA + "seeds = ['some']", "grid.toml: no seed is called 'some'"),
+        (DATA + "seeds = 'identical'", "give a list of seeds"),
+        (DATA + "sizes = ['3']", "give a list of whole numbers"),
+        (DATA + "draws = 0", "give a whole number from 1 up"),
+        (DATA + "retrieval = 'best'", "choose one of nn, csls"),
+        (DATA + "pairs = ['en-xx']", "vectors of the pair en-xx are missing"),
+        (DATA + "layout = 'papr'", "did you mean 'paper'?"),
+        (DATA + "source = 'a.vec'", "'data' and 'source' exclude each other"),
+        ("pairs = ['en-it']", "the key 'data' is missing"),
+        ("data = 'nowhere'", "this is not a directory"),
+        ("", "the key 'source' is missing"),
+        ("source = 'data/en.vec'\ntarget = 'data/no.vec'", "no.vec: no such file"),
+        ("source = 'data/en.vec'\ntarget = 'data/it.vec'", "the key 'test' is missing"),
+        (
+            "source = 'data/en.vec'\ntarget = 'data/it.vec'\ntest = 'data/en-it.test.txt'\nseeds = [25]",
+            "the key 'train' is missing",
+        ),
+        ("data = ", "this is not TOML"),
+    ],
+)
+def test_a_mistake_is_one_line(text: str, message: str, data: Path) -> None:
+    with pytest.raises(BilexError) as raised:
+        read_sweep(write(data.parent, text))
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_no_file() -> None:
+    with pytest.raises(BilexError, match=r"no\.toml: no such file"):
+        read_sweep("no.toml")
