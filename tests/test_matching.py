@@ -334,8 +334,8 @@ def test_a_dual_cannot_lower_the_bound_where_there_is_nothing_to_match() -> None
 def test_solve_does_not_trust_its_kernel(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sound = module.solve_capacities
 
-    def faulty(graph: Graph, prior: Prior) -> tuple[Any, Any, Any]:
-        chosen, u, v = sound(graph, prior)
+    def faulty(graph: Graph, prior: Prior, prices: Any) -> tuple[Any, Any, Any]:
+        chosen, u, v = sound(graph, prior, prices)
         if fault == "drops an edge":
             chosen[np.flatnonzero(chosen)[0]] = False
         return chosen, u * (fault != "claims nothing") - (fault == "claims nothing"), v
