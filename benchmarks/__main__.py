@@ -1,0 +1,42 @@
+"""Run benchmarks by name, all of them without one; the exit code is 1 if a promised bound is missed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks.results import Result, machine, table
+
+NAMES = ("matching", "memory")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run, print the machine and the table, write the JSON."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure bilex beside its peers.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which to run: {', '.join(NAMES)} (all by default)")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs, measures nothing")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
+    options = parser.parse_args(arguments)
+    unknown = set(options.names) - set(NAMES)
+    if unknown:
+        parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}")
+    about = machine()
+    print(", ".join(f"{key} {value}" for key, value in about.items()))
+    results: list[Result] = []
+    for name in options.names or NAMES:
+        for result in import_module(f"benchmarks.{name}").benchmark(quick=options.quick):
+            print(f"{result.name}: {result.case}: {result.peer_name} {result.ratio:.1f}x", file=sys.stderr)
+            results.append(result)
+    print(table(results))
+    if options.json:
+        entries = [asdict(result) | {"ratio": result.ratio} for result in results]
+        options.json.write_text(json.dumps({"machine": about, "results": entries}, indent=2) + "\n")
+    return int(any(result.ok is False for result in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""Realistic input: two made-up languages, and the candidate graphs of a good and of a poor map between them.
+
+A word's meaning lies in a cluster, clusters lie in topics, and both are of very different sizes. Each language shows
+the meaning through noise that grows with the word's rank and differs from word to word, turns it by a rotation of
+its own, orders it by a frequency of its own, and has a quarter of its words to itself. The constants were set so that
+at 20,000 words the cosines of the nearest neighbours, their margins and their hubs (the most popular target is a
+neighbour of more than a hundred sources) are close to those of real English and French vectors.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bilex.arrays import Floats, Indices, Vectors
+from bilex.engines.local import LocalEngine
+from bilex.matching import Graph
+from bilex.model import Theta
+
+__all__ = ["MAPS", "Languages", "candidate_graph", "languages", "unit_vectors"]
+
+DIMENSION = 100
+MAPS = {"good": 5_000, "poor": 100}  # the seed pairs that Procrustes gets: the most frequent ones, or random ones
+NEIGHBOURS = 10
+OWN_WORDS = 0.25
+VERSION = 1  # of the recipe: part of the name of what is cached
+
+
+@dataclass(frozen=True, eq=False)
+class Languages:
+    """Unit vectors of two languages in frequency order, and their true pairs, the most frequent first."""
+
+    source: Vectors
+    target: Vectors
+    pairs: tuple[Indices, Indices]
+
+
+def languages(words: int, dimension: int = DIMENSION, seed: int = 0) -> Languages:
+    """Make two languages of that many words; the same ones for the same seed."""
+    generator = np.random.default_rng(seed)
+    spectrum = np.arange(1, dimension + 1) ** -0.2
+
+    def normal(rows: int) -> Floats:
+        return generator.standard_normal((rows, dimension)) * spectrum
+
+    topics = normal(max(4, words // 2_000))
+    clusters = topics[generator.integers(len(topics), size=max(4, words // 20))] + normal(max(4, words // 20))
+    sizes = (np.arange(len(clusters)) + 3.0) ** -0.7
+    meaning = clusters[generator.choice(len(clusters), words, p=sizes / sizes.sum())] + normal(words)
+    sides, places, shared = [], [], np.ones(words, np.bool_)
+    for _ in range(2):
+        order = np.argsort(np.arange(words) * np.exp(0.3 * generator.standard_normal(words)))
+        own = generator.random(words) < OWN_WORDS
+        vectors = meaning[order]
+        vectors[own] += normal(int(own.sum()))
+        noise = 0.7 + 1.3 * np.sqrt(np.arange(words) / words)  # rare words are known less well
+        clarity = 1 + 0.5 * generator.standard_exponential(words)  # and some words better than others
+        vectors += (noise / clarity)[:, None] * normal(words)
+        rotation = np.linalg.qr(generator.standard_normal((dimension, dimension)))[0]
+        sides.append(normalised(vectors @ rotation))
+        shared[order[own]] = False
+        places.append(np.argsort(order))
+    both = np.flatnonzero(shared)
+    return Languages(sides[0], sides[1], (places[0][both], places[1][both]))
+
+
+def normalised(vectors: Floats) -> Vectors:
+    """Apply unit, center, unit: the default of bilex."""
+    vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors -= vectors.mean(axis=0)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+
+
+def unit_vectors(words: int, dimension: int, seed: int) -> Vectors:
+    """Give random unit vectors, made in place: for measuring memory, not quality."""
+    vectors = np.random.default_rng(seed).standard_normal((words, dimension), np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
+
+
+def candidate_graph(words: int, map_name: str, k: int) -> Graph:
+    """Give the graph of each source's k best targets under that map, with the weights of the model."""
+    indices, weights = neighbours(words, map_name)
+    rows = np.repeat(np.arange(words), k)
+    return Graph.from_edges(rows, indices[:, :k].ravel(), weights[:, :k].ravel(), (words, words))
+
+
+def neighbours(words: int, map_name: str) -> tuple[Indices, Floats]:
+    """Search the nearest targets of every source, or take them from an earlier run's temporary file."""
+    cached = Path(tempfile.gettempdir()) / f"bilex-benchmark-{VERSION}-{map_name}-{words}.npz"
+    if cached.exists():
+        with np.load(cached) as arrays:
+            return arrays["indices"], arrays["weights"]
+    made = languages(words)
+    theta = fitted_map(made, map_name)
+    found = LocalEngine().top_k(theta.queries(made.source), made.target, NEIGHBOURS)
+    weights = found.scores + theta.offsets(made.source)[:, None]
+    partial = cached.with_suffix(f".{os.getpid()}.npz")  # so that nobody reads half a file
+    np.savez(partial, indices=found.indices, weights=weights)
+    partial.replace(cached)
+    return found.indices, weights
+
+
+def fitted_map(made: Languages, map_name: str) -> Theta:
+    """Fit Ω to the seed of a good or of a poor map."""
+    rows, columns = made.pairs
+    size = min(MAPS[map_name], len(rows))
+    poor = map_name == "poor"
+    seed = np.random.default_rng(1).choice(len(rows), size, replace=False) if poor else np.arange(size)
+    return Theta.from_pairs(made.source[rows[seed]], made.target[columns[seed]])

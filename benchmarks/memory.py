@@ -1,0 +1,78 @@
+"""The peak memory of a short EM run above its loaded vectors, against a dense array of scores.
+
+It is measured in a process of its own: the largest resident size of all, less the resident size once the vectors are
+loaded and a tiny fit has loaded the libraries and compiled the kernels.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.graphs import unit_vectors
+from benchmarks.results import Result
+from bilex.em import Settings, fit
+from bilex.engines.local import LocalEngine
+from bilex.priors import Prior
+
+__all__ = ["benchmark"]
+
+WORDS, DIMENSION = 40_000, 300
+QUICK_WORDS, QUICK_DIMENSION = 2_000, 50
+SEED_PAIRS = 1_000
+LIMIT = 1_000.0  # MB
+LOG_ODDS = 0.5  # random vectors have no cosine above 1/2: with this they are matched all the same
+
+
+def benchmark(quick: bool) -> Iterator[Result]:
+    """Measure one EM run in a fresh process."""
+    words, dimension = (QUICK_WORDS, QUICK_DIMENSION) if quick else (WORDS, DIMENSION)
+    command = [sys.executable, "-m", "benchmarks.memory", str(words), str(dimension)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    loaded, peak, pairs = float(printed[0]), float(printed[1]), int(printed[2])
+    yield Result(
+        name="memory",
+        case=f"{words:,} x {words:,} x {dimension}, k=3, 2 iterations of EM",
+        unit="MB",
+        ours=peak - loaded,
+        peer_name="a dense float32 array (computed)",
+        peer=4e-6 * words * words,
+        bound="" if quick else f"below {LIMIT:g} MB",
+        ok=None if quick else peak - loaded < LIMIT,
+        details={"loaded": loaded, "peak": peak, "pairs": pairs},
+    )
+
+
+def run(words: int, dimension: int) -> tuple[float, float, int]:
+    """Give the resident size before the fit and the largest one after it, in MB, and the pairs it found."""
+    settings = Settings(prior=Prior(log_odds=LOG_ODDS), candidates=3, max_iterations=2)
+    source, target = unit_vectors(words, dimension, 0), unit_vectors(words, dimension, 1)
+    seed = np.arange(min(SEED_PAIRS, words))
+    tiny = np.arange(100)
+    fit(source[tiny], target[tiny], (tiny, tiny), settings, LocalEngine())
+    loaded = resident_size()
+    found = fit(source, target, (seed, seed), settings, LocalEngine())
+    return loaded, largest_resident_size(), len(found.matching)
+
+
+def resident_size() -> float:
+    """Give the memory this process has now, in MB; where the system does not say, the most it ever had."""
+    pages = Path("/proc/self/statm")
+    if not pages.exists():
+        return largest_resident_size()
+    return int(pages.read_text().split()[1]) * resource.getpagesize() / 1e6
+
+
+def largest_resident_size() -> float:
+    """Give the most memory this process ever had, in MB."""
+    unit = 1 if sys.platform == "darwin" else 1024  # getrusage counts kilobytes, but bytes on macOS
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+if __name__ == "__main__":
+    print(*run(int(sys.argv[1]), int(sys.argv[2])))

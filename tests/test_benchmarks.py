@@ -1,0 +1,43 @@
+"""The benchmarks run, and agree with their peers on the optimum, at a tiny size; nothing is timed here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_every_benchmark_runs_and_the_objectives_agree(tmp_path: Path) -> None:
+    pytest.importorskip("lap")
+    pytest.importorskip("scipy")
+    file = tmp_path / "results.json"
+    done = run("--quick", "--json", str(file))
+    assert done.returncode == 0, done.stderr
+    written = json.loads(file.read_text())
+    assert written["machine"]["cores"] >= 1
+    results = written["results"]
+    assert {result["name"] for result in results} == {"matching", "memory"}
+    assert all(result["ours"] > 0 and result["ratio"] > 0 for result in results)
+    for result in results:
+        if result["name"] == "matching":
+            assert not result["exceeded"]
+            details = result["details"]
+            assert abs(details["objective_difference"]) <= 1e-6 * details["objective"]
+            assert details["pairs"] > 0
+        assert result["case"] in done.stdout
+
+
+def test_an_unknown_name_is_wrong_usage() -> None:
+    done = run("nonsense")
+    assert done.returncode == 2
+    assert "choose from matching, memory" in done.stderr
