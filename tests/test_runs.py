@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 import bilex
 from bilex.errors import BilexError, InputError
-from bilex.runs import file_sha256, run_directory
+from bilex.rundir import file_sha256, run_directory
 from tests.languages import make_languages
 
 ODD_WORDS = ['"quoted"', "no\u00a0break", "👩‍👧", "שלום", "مرحبا", "new york", "e\u0301", "\u2028", "\\t", "'", "#"]

@@ -8,14 +8,21 @@
 >>> run.save("en-fr")
 """
 
-from bilex.embeddings import Embeddings, load
-from bilex.errors import BilexError, BilexWarning
-from bilex.induction import induce
-from bilex.lexicon import Entry, Lexicon
-from bilex.methods import METHODS, Method
-from bilex.priors import Prior
-from bilex.runs import Run, Translation
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from bilex.version import __version__
+
+if TYPE_CHECKING:
+    from bilex.embeddings import Embeddings, load
+    from bilex.errors import BilexError, BilexWarning
+    from bilex.induction import induce
+    from bilex.lexicon import Entry, Lexicon
+    from bilex.methods import METHODS, Method
+    from bilex.priors import Prior
+    from bilex.runs import Run, Translation
 
 __all__ = [
     "METHODS",
@@ -32,3 +39,25 @@ __all__ = [
     "induce",
     "load",
 ]
+
+# Where each name lives. They are imported when they are first used, so that `bilex --help` need not wait for numpy.
+HOMES = {
+    "embeddings": ("Embeddings", "load"),
+    "errors": ("BilexError", "BilexWarning"),
+    "induction": ("induce",),
+    "lexicon": ("Entry", "Lexicon"),
+    "methods": ("METHODS", "Method"),
+    "priors": ("Prior",),
+    "runs": ("Run", "Translation"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in HOMES.items():
+        if name in names:
+            return getattr(import_module(f"bilex.{module}"), name)
+    raise AttributeError(f"module 'bilex' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["BilexError", "BilexWarning", "InputError"]
+__all__ = ["BilexError", "BilexWarning", "InputError", "NothingMatchedWarning"]
 
 
 class BilexError(Exception):
@@ -38,3 +38,7 @@ class InputError(BilexError):
 
 class BilexWarning(UserWarning):
     """Input that was repaired, and how much of it."""
+
+
+class NothingMatchedWarning(BilexWarning):
+    """EM found no pair at all: the run is of no use. The command line makes it an error."""

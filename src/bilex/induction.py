@@ -14,12 +14,13 @@ from bilex.em import Fit, fit
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
 from bilex.engines.local import LocalEngine
-from bilex.errors import BilexError, BilexWarning
+from bilex.errors import BilexError, BilexWarning, NothingMatchedWarning
 from bilex.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
 from bilex.methods import DEFAULT_METHOD, Method, find_method
 from bilex.progress import Reporter
 from bilex.retrieval import SharedSpace
-from bilex.runs import Run, file_sha256
+from bilex.rundir import file_sha256
+from bilex.runs import Run
 from bilex.seeds import IDENTICAL, Seed, SeedLike, find_seed
 from bilex.threads import thread_count
 from bilex.version import __version__
@@ -128,7 +129,7 @@ def learn(
     if not len(result.matching):
         warnings.warn(
             f"nothing was matched from the {len(pairs)} seed pairs; give more pairs, or try --max-rank or --log-odds",
-            BilexWarning,
+            NothingMatchedWarning,
             stacklevel=2,
         )
     return Learnt(source, target, pairs, method, result)

@@ -61,7 +61,7 @@ def violations(
 ) -> tuple[Indices, Indices, float]:
     """Find edges that are worth more than their duals, and how much the worst of the others is."""
     u, v = matching.source_duals, matching.target_duals
-    coarse = v.astype(np.float32)
+    coarse = v.astype(np.float32).astype(np.float64)
     found = engine.top_k(
         with_columns(queries, -1.0, -1.0), with_columns(targets, coarse, v - coarse), min(AT_ONCE, len(targets))
     )

@@ -1,61 +1,44 @@
-"""A run: everything that was learnt, what it was learnt from, and how; and its directory.
-
-A run directory holds ``lexicon.tsv`` (for people), ``model.safetensors`` (for translating more words later, without
-the original vectors) and ``run.json`` (what was done). It is written under another name and then moved into its
-place, so that it is there whole or not at all.
-"""
+"""A run: everything that was learnt, what it was learnt from, and how; and what can be asked of it."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
 from bilex.engines.local import LocalEngine
-from bilex.errors import BilexError, InputError
+from bilex.errors import BilexError
 from bilex.evaluation.compare import Comparison, compare_translations
 from bilex.evaluation.gold import Gold
 from bilex.evaluation.hubness import Hubness, evaluate_hubness
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
 from bilex.evaluation.translation import NotCovered, TranslationScore, evaluate_translation
-from bilex.formats.atomic import atomic_path, atomic_write_text
 from bilex.formats.pairs import read_pairs
 from bilex.lexicon import Lexicon
 from bilex.mapping import unit
 from bilex.model import Theta
 from bilex.retrieval import SharedSpace
+from bilex.rundir import (
+    LEXICON,
+    OPTIONAL,
+    check_file,
+    pack,
+    read_manifest,
+    read_model,
+    run_directory,
+    unpack,
+    write_manifest,
+    write_model,
+)
 
-__all__ = ["Run", "Translation", "file_sha256", "run_directory"]
+__all__ = ["Run", "Translation"]
 
-FORMAT = 1
-LEXICON, MODEL, MANIFEST = "lexicon.tsv", "model.safetensors", "run.json"
-TENSORS = {  # name: type, and shape: n source words of d dimensions, m target words of e, in a space of k
-    "omega": ("float64", "kd"),
-    "mu": ("float64", "k"),
-    "target_map": ("float64", "ke"),
-    "source_vectors": ("float32", "nd"),
-    "target_vectors": ("float32", "me"),
-    "source_words": ("uint8", ""),  # as many bytes as it takes
-    "target_words": ("uint8", ""),
-    "source_crowding": ("float64", "n"),
-    "target_crowding": ("float64", "m"),
-    "source_nearest": ("int64", "n"),
-    "target_nearest": ("int64", "m"),
-}
-FILES = {LEXICON, MODEL, MANIFEST, "report.html"}  # what a run directory may hold; only such a one is replaced
-OPTIONAL = "target_map"  # only where the target's side is mapped too
 AROUND = ("source_crowding", "target_crowding", "source_nearest", "target_nearest")
 
 
@@ -186,8 +169,6 @@ class Run:
 
     def write(self, folder: Path) -> None:
         """Write the files of the run into an existing folder."""
-        from safetensors.numpy import save_file
-
         self.lexicon.save(folder / LEXICON)
         tensors = {
             "omega": self.theta.omega,
@@ -199,14 +180,8 @@ class Run:
             "target_words": pack(self.target.words),
             **{name: getattr(self.space, name) for name in AROUND},
         }
-        # All in one entry: safetensors writes several in random order, and the same run would have other bytes.
-        names = {"names": json.dumps({"source": self.source.name, "target": self.target.name})}
-        with atomic_path(folder / MODEL) as path:
-            save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, path, names)
-        files = {name: file_sha256(folder / name) for name in (LEXICON, MODEL)}
-        manifest = {"format": FORMAT, **self.info, "files": files}
-        text = json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        atomic_write_text(folder / MANIFEST, text)
+        write_model(folder, tensors, {"source": self.source.name, "target": self.target.name})
+        write_manifest(folder, self.info)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Run:
@@ -226,143 +201,3 @@ class Run:
         )
         check_file(folder, LEXICON, info)
         return cls(source, target, theta, space, Lexicon.load(folder / LEXICON), info)
-
-
-@contextlib.contextmanager
-def run_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a new folder that takes the place of `path` if the block ends well, and vanishes if not.
-
-    It is made at once, so that a place that cannot be written to is found out before the work, not after it.
-    """
-    named = Path(path)
-    try:
-        check_replaceable(named)
-        place = named.resolve()  # a link stays, and what it points to is replaced
-        folder = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
-        folder.chmod(0o755)
-    except OSError as error:
-        raise BilexError(f"{named}: cannot be written ({error.strerror}); choose another place with -o") from None
-    try:
-        yield folder
-        replace_directory(folder, place)
-    except OSError as error:
-        raise BilexError(f"{named}: cannot be written ({error.strerror or error}); check the disk") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def check_replaceable(place: Path) -> None:
-    """Raise if something is there that is not ours to throw away."""
-    elsewhere = "choose another place with -o"
-    if place.is_symlink() and not place.exists():
-        raise BilexError(f"{place}: the link leads nowhere; {elsewhere}")
-    if not place.exists():
-        return
-    if not place.is_dir():
-        raise BilexError(f"{place}: exists and is not a run of bilex; {elsewhere}")
-    if place.resolve() in (Path.cwd(), *Path.cwd().parents):
-        raise BilexError(f"{place}: the current folder cannot be replaced; {elsewhere}")
-    names = {entry.name for entry in place.iterdir()}
-    if names and MANIFEST not in names:
-        raise BilexError(f"{place}: exists and is not a run of bilex; {elsewhere}")
-    if foreign := sorted(names - FILES):
-        raise BilexError(f"{place}: holds {foreign[0]!r}, which is not part of a run; move that, or {elsewhere}")
-
-
-def replace_directory(new: Path, place: Path) -> None:
-    """Move a folder into its place; what was there goes away only after that."""
-    if not place.exists():
-        new.rename(place)
-        return
-    check_replaceable(place)  # again: the run took its time
-    old = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".old", dir=place.parent))
-    try:
-        place.rename(old)
-    except OSError:
-        old.rmdir()
-        raise
-    try:
-        new.rename(place)
-    except OSError:
-        old.rename(place)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read ``run.json`` and check that this version of bilex understands it."""
-    path = folder / MANIFEST
-    if not folder.is_dir() or not path.is_file():
-        raise InputError(folder, "this is not a run directory", "give one that `bilex induce -o` has written")
-    try:
-        info = json.loads(path.read_text("utf-8"))
-        version = int(info["format"])
-        files = dict(info["files"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(path, "this is not a whole run.json", "run `bilex induce` again") from None
-    if version > FORMAT:
-        raise InputError(path, f"this run was written by a newer bilex ({info.get('version')})", "update bilex")
-    return {**info, "files": files}
-
-
-def read_model(folder: Path, info: dict[str, Any]) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    """Read and check the tensors of a run, and the names of its languages."""
-    from safetensors import SafetensorError, safe_open
-
-    check_file(folder, MODEL, info)
-    path = folder / MODEL
-    try:
-        with safe_open(path, framework="numpy") as file:
-            tensors = {name: file.get_tensor(name) for name in TENSORS if name != OPTIONAL or name in list(file.keys())}
-            names = dict(json.loads((file.metadata() or {}).get("names", "{}")))
-    except (SafetensorError, OSError, ValueError, TypeError):
-        raise InputError(path, "this is not a model of bilex", "run `bilex induce` again") from None
-    for name in tensors:
-        if not fits(name, tensors):
-            raise InputError(path, f"the tensor {name} does not fit the others", "run `bilex induce` again")
-    return tensors, names
-
-
-def fits(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
-    """Say whether a tensor has its type and shape, and refers only to words that are there."""
-    counts = {"k": tensors["mu"].size, "n": tensors["source_crowding"].size, "m": tensors["target_crowding"].size}
-    counts |= {"d": sum(tensors["omega"].shape[-1:]), "e": sum(tensors.get(OPTIONAL, tensors["mu"]).shape[-1:])}
-    tensor, (kind, shape) = tensors[name], TENSORS[name]
-    if tensor.dtype != kind:
-        return False
-    if name.endswith("words"):
-        try:
-            return len(unpack(tensor)) == tensors[name.replace("words", "crowding")].size
-        except UnicodeDecodeError:
-            return False
-    if tensor.shape != tuple(counts[count] for count in shape):
-        return False
-    if name.endswith("nearest"):
-        others = counts["m" if name.startswith("source") else "n"]
-        return bool(((tensor >= 0) & (tensor < others)).all())
-    return bool(np.isfinite(tensor).all())
-
-
-def check_file(folder: Path, name: str, info: dict[str, Any]) -> None:
-    """Compare a file with its checksum in ``run.json``."""
-    path = folder / name
-    if not path.is_file():
-        raise InputError(path, "the file is missing", "run `bilex induce` again")
-    if file_sha256(path) != info["files"].get(name):
-        raise InputError(path, "the file is damaged or was changed after the run", "run `bilex induce` again")
-
-
-def file_sha256(path: str | os.PathLike[str]) -> str:
-    """Compute the SHA-256 of a file's content."""
-    with open(path, "rb") as file:  # noqa: PTH123 (a path as the user gave it)
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def pack(words: Sequence[str]) -> NDArray[np.uint8]:
-    """Store words as UTF-8, one on a line; no reader lets a line break into a word."""
-    return np.frombuffer("\n".join(words).encode("utf-8"), np.uint8)
-
-
-def unpack(words: NDArray[np.uint8]) -> tuple[str, ...]:
-    """Read what `pack` stored."""
-    return tuple(words.tobytes().decode("utf-8").split("\n"))

@@ -17,10 +17,11 @@ from bilex.embeddings import Embeddings
 from bilex.errors import BilexError, InputError
 from bilex.formats.pairs import read_pairs
 
-__all__ = ["IDENTICAL", "NUMERALS", "Seed", "SeedLike", "find_seed"]
+__all__ = ["IDENTICAL", "NUMERALS", "SEED_NAMES", "Seed", "SeedLike", "find_seed"]
 
 IDENTICAL = "identical"
 NUMERALS = "numerals"
+SEED_NAMES = (IDENTICAL, NUMERALS)
 NUMERAL = re.compile("[0-9]+")
 
 SeedLike = str | os.PathLike[str] | Iterable[tuple[str, str]]

@@ -243,9 +243,9 @@ def test_one_dimension(bilex: Bilex, work: Path) -> None:
 
 
 def test_one_word(bilex: Bilex, work: Path) -> None:
-    """Centred, it is zero, and nothing can be learnt; that is said, and the files are whole."""
+    """Centred, it is zero, and nothing can be learnt; that is an error, and no run takes another's place."""
     Path("one.vec").write_text("1 2\na 1 2\n")
     outcome = bilex("induce", "one.vec", "one.vec", "-o", "new", "--candidates", 1)
-    assert outcome.code == 0
-    assert re.fullmatch(r"bilex: warning: nothing was matched from the 1 seed pairs; give more .*\n", outcome.err)
-    assert bilex("translate", "new", "a").code == 0
+    assert outcome.code == 1
+    assert re.fullmatch(r"bilex: error: nothing was matched from the 1 seed pairs; give more .*\n", outcome.err)
+    assert not Path("new").exists()

@@ -7,6 +7,7 @@ that ``bilex --help`` answers at once.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 from typing import Any
@@ -27,7 +28,7 @@ from bilex.version import __version__
 
 __all__ = ["bilex", "main"]
 
-DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, WRONG_USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 
 class Interrupted(Exception):  # noqa: N818 (it is no error)
@@ -64,6 +65,7 @@ for command in (demo, induce, translate, evaluate, similarity, hubness, compare,
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # as an exception, so that nothing is left behind
     sys.exit(run(arguments))
 
 
@@ -81,7 +83,7 @@ def run(arguments: list[str] | None = None) -> int:
             if sys.stderr.isatty():
                 click.echo(err=True)  # the terminal has put ^C at the start of the line
             return complain("interrupted; nothing was written", INTERRUPTED)
-        except BilexError as error:
+        except (BilexError, BilexWarning) as error:
             return complain(str(error), FAILED)
         except BrokenPipeError:  # the reader of our output went away, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -33,7 +33,7 @@ def demo(output: str, as_json: bool, quiet: bool) -> None:
     from bilex.embeddings import load
     from bilex.formats.pairs import read_pairs
     from bilex.induction import induce
-    from bilex.runs import run_directory
+    from bilex.rundir import run_directory
 
     say = (lambda line="": None) if quiet or as_json else click.echo
     started = time.perf_counter()

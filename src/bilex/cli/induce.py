@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bilex.cli.options import json_option, print_json, quiet_option, wrong_usage
+from bilex.errors import NothingMatchedWarning
+from bilex.priors import PRIOR_NAMES
 
 if TYPE_CHECKING:
     from bilex.runs import Run
 
 __all__ = ["induce"]
-
-PRIORS = (
-    "1:1",
-    "1:2",
-    "2:1",
-    "2:2",
-    "one-to-many",
-    "one-to-many-no-null",
-    "many-to-one",
-    "many-to-one-no-null",
-)
 
 
 @click.command()
@@ -39,7 +31,9 @@ PRIORS = (
     help="Where to start: words spelt the same, numerals, or a dictionary file.",
 )
 @click.option("--method", default="ruder2018", show_default=True, metavar="NAME", help="A method by its name.")
-@click.option("--prior", type=click.Choice(PRIORS), help="Which edge sets are allowed.  [default: the method's, 1:1]")
+@click.option(
+    "--prior", type=click.Choice(PRIOR_NAMES), help="Which edge sets are allowed.  [default: the method's, 1:1]"
+)
 @click.option("--candidates", type=int, metavar="K", help="Targets per source word in the matching.  [default: 3]")
 @click.option("--max-rank", type=int, metavar="N", help="Match only the N most frequent words of each language.")
 @click.option("--exact", is_flag=True, default=None, help="Match optimally among all pairs, not only the candidates.")
@@ -74,9 +68,11 @@ def induce(
     from bilex.cli.progress import watch
     from bilex.embeddings import load
     from bilex.engines import find_engine
+    from bilex.formats.pairs import read_pairs
     from bilex.induction import induce as learn
     from bilex.methods import find_method
-    from bilex.runs import run_directory
+    from bilex.rundir import run_directory
+    from bilex.seeds import SEED_NAMES
 
     with wrong_usage():
         chosen = find_method(method).with_changes(changes)
@@ -87,6 +83,9 @@ def induce(
         watch(quiet or as_json, chosen.tolerance, chosen.max_iterations) as reporter,
     ):
         where = find_engine(engine, threads=threads, progress=reporter.rows)
+        warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place
+        if seed not in SEED_NAMES and not Path(seed).exists():
+            read_pairs(seed)  # says what is wrong, before the vectors are read
         reporter.stage(f"reading {src}")
         source = load(src, limit)
         reporter.stage(f"reading {trg}")
@@ -108,12 +107,17 @@ def default_output(src: str, trg: str) -> str:
 
 def summarise(run: Run, place: str) -> None:
     """Say in a few lines what came out."""
-    iterations = run.info["iterations"]
+    iterations, used = run.info["iterations"], run.info["configuration"]["seed"]["used"]
     click.echo(
-        f"{run.info['pairs']} pairs from {run.info['configuration']['seed']['used']} seed pairs "
-        f"in {len(iterations)} iterations, {run.info['seconds']:.1f} s ({run.info['stopped']})"
+        f"{plural(run.info['pairs'], 'pair')} from {plural(used, 'seed pair')} in "
+        f"{plural(len(iterations), 'iteration')}, {run.info['seconds']:.1f} s ({run.info['stopped']})"
     )
-    click.echo(
-        f"mean cosine {iterations[-1]['mean_cosine']:.4f}, certificate gap {iterations[-1]['certificate_gap']:.1g}"
-    )
+    gap = iterations[-1]["certificate_gap"]
+    proof = "" if gap is None else f", certificate gap {gap:.1g}"
+    click.echo(f"mean cosine {iterations[-1]['mean_cosine']:.4f}{proof}")
     click.echo(f"lexicon: {Path(place) / 'lexicon.tsv'}")
+
+
+def plural(count: int, noun: str) -> str:
+    """Count things in words."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bilex.embeddings import Embeddings, load
 from bilex.formats.pairs import read_pairs
-from bilex.runs import file_sha256
+from bilex.rundir import file_sha256
 
 __all__ = ["Sources"]
 

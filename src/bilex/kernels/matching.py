@@ -22,6 +22,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from bilex.kernels.heap import pop, push
+
 __all__ = ["solve"]
 
 Ints = NDArray[np.int64]
@@ -161,39 +163,6 @@ def settle(
                     worst_kept = min(worst_kept, profit)
         # A vertex at full capacity may have the largest u that its chosen edges allow: then they are tight.
         u[a] = worst_kept if full(slots_a, a) else need
-
-
-@njit(cache=True, nogil=True)
-def push(heap_key: Ints, heap_node: Ints, size: int, key: int, node: int) -> int:
-    """Add to a binary heap of (key, node), smallest key first."""
-    child = size
-    while child > 0:
-        parent = (child - 1) >> 1
-        if heap_key[parent] <= key:
-            break
-        heap_key[child], heap_node[child] = heap_key[parent], heap_node[parent]
-        child = parent
-    heap_key[child], heap_node[child] = key, node
-    return size + 1
-
-
-@njit(cache=True, nogil=True)
-def pop(heap_key: Ints, heap_node: Ints, size: int) -> int:
-    """Remove the first entry of the heap; the caller has read it already."""
-    size -= 1
-    key, node = heap_key[size], heap_node[size]
-    parent = 0
-    child = 1
-    while child < size:
-        if child + 1 < size and heap_key[child + 1] < heap_key[child]:
-            child += 1
-        if heap_key[child] >= key:
-            break
-        heap_key[parent], heap_node[parent] = heap_key[child], heap_node[child]
-        parent = child
-        child = 2 * parent + 1
-    heap_key[parent], heap_node[parent] = key, node
-    return size
 
 
 @njit(cache=True, nogil=True)
