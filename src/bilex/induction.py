@@ -14,6 +14,7 @@ from bilex.em import Fit, fit
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
 from bilex.engines.local import LocalEngine
+from bilex.engines.reuse import ReusingEngine
 from bilex.errors import BilexError, BilexWarning, NothingMatchedWarning
 from bilex.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
 from bilex.methods import DEFAULT_METHOD, Method, find_method
@@ -36,6 +37,7 @@ def induce(
     *,
     complete: bool = False,
     engine: Engine | None = None,
+    reuse: bool = True,
     reporter: Reporter | None = None,
     **changes: Any,
 ) -> Run:
@@ -53,6 +55,9 @@ def induce(
         Whether words left unmatched get their best CSLS neighbour as an entry, after the induced pairs.
     engine
         Where the searches run; by default on this machine, on all cores.
+    reuse
+        Whether a search may keep answers of the last one where a bound proves them still right. It changes the
+        time, not the result.
     reporter
         Is told how it goes.
     **changes
@@ -66,7 +71,7 @@ def induce(
     reporter = reporter or Reporter()
     engine = engine or LocalEngine(progress=reporter.rows)
     started = time.perf_counter()
-    learnt = learn(source, target, seed, method, engine=engine, reporter=reporter, **changes)
+    learnt = learn(source, target, seed, method, engine=engine, reuse=reuse, reporter=reporter, **changes)
     reporter.stage("measuring")
     space = learnt.space(engine)
     reporter.stage("ranking")
@@ -113,6 +118,7 @@ def learn(
     method: str | Method = DEFAULT_METHOD,
     *,
     engine: Engine | None = None,
+    reuse: bool = True,
     reporter: Reporter | None = None,
     **changes: Any,
 ) -> Learnt:
@@ -125,7 +131,8 @@ def learn(
     pairs = find_seed(seed, source, target)
     reporter.stage("learning")
     rows = (pairs.source, pairs.target)
-    result = fit(source.vectors, target.vectors, rows, method.settings(), engine, reporter.iteration)
+    searcher = ReusingEngine(engine) if reuse else engine
+    result = fit(source.vectors, target.vectors, rows, method.settings(), searcher, reporter.iteration)
     if not len(result.matching):
         warnings.warn(
             f"nothing was matched from the {len(pairs)} seed pairs; give more pairs, or try --max-rank or --log-odds",

@@ -42,7 +42,7 @@ def least_squares(source: Vectors, target: Vectors) -> Floats:
     return np.asarray(solution.T)
 
 
-def cca(source: Vectors, target: Vectors, ridge: float = 0.1) -> tuple[Floats, Floats]:
+def cca(source: Vectors, target: Vectors, ridge: float = 0.3) -> tuple[Floats, Floats]:
     """Find maps of both sides into the space of their canonical correlations (Haghighi et al. 2008).
 
     With second moments C, to which `ridge` times their mean variance is added, and ``U P Vᵀ`` the singular value

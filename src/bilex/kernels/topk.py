@@ -30,18 +30,36 @@ def slack_factor(dimension: int) -> float:
 
 @njit(cache=True, nogil=True)
 def dot(x: Vectors, y: Vectors) -> float:
-    """Inner product of two float32 rows in float64, in an order that never changes."""
+    """Inner product of two float32 rows in float64, in an order that never changes: eight sums side by side."""
     n = x.size
-    even = n - n % 4
-    sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
-    for i in range(0, even, 4):
+    whole = n - n % 8
+    sum0, sum1, sum2, sum3, sum4, sum5, sum6, sum7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(0, whole, 8):
         sum0 += np.float64(x[i]) * np.float64(y[i])
         sum1 += np.float64(x[i + 1]) * np.float64(y[i + 1])
         sum2 += np.float64(x[i + 2]) * np.float64(y[i + 2])
         sum3 += np.float64(x[i + 3]) * np.float64(y[i + 3])
-    for i in range(even, n):
+        sum4 += np.float64(x[i + 4]) * np.float64(y[i + 4])
+        sum5 += np.float64(x[i + 5]) * np.float64(y[i + 5])
+        sum6 += np.float64(x[i + 6]) * np.float64(y[i + 6])
+        sum7 += np.float64(x[i + 7]) * np.float64(y[i + 7])
+    for i in range(whole, n):
         sum0 += np.float64(x[i]) * np.float64(y[i])
-    return (sum0 + sum1) + (sum2 + sum3)
+    return ((sum0 + sum1) + (sum2 + sum3)) + ((sum4 + sum5) + (sum6 + sum7))
+
+
+@njit(cache=True, nogil=True)
+def insert(score: float, target: int, best: Floats, where: Indices) -> bool:
+    """Put a target into its place among the best so far, largest score first, ties by lower index."""
+    place = best.size
+    while place > 0 and (score > best[place - 1] or (score == best[place - 1] and target < where[place - 1])):
+        place -= 1
+    if place == best.size:
+        return False
+    for i in range(best.size - 1, place, -1):
+        best[i], where[i] = best[i - 1], where[i - 1]
+    best[place], where[place] = score, target
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -74,18 +92,8 @@ def scan_block(
                 if scores[row, column] < low:
                     continue
                 target = first_target + column
-                score = dot(queries[row], targets[target])
-                place = k
-                while place > 0 and score > best[row, place - 1]:
-                    place -= 1
-                if place == k:
-                    continue
-                for i in range(k - 1, place, -1):
-                    best[row, i] = best[row, i - 1]
-                    where[row, i] = where[row, i - 1]
-                best[row, place] = score
-                where[row, place] = target
-                low = np.float32(best[row, k - 1] - slack[row])
+                if insert(dot(queries[row], targets[target]), target, best[row], where[row]):
+                    low = np.float32(best[row, k - 1] - slack[row])
 
 
 @njit(cache=True, nogil=True)
@@ -160,16 +168,5 @@ def rescore(
         scores[row, :] = -np.inf
         indices[row, :] = targets.shape[0]
         for i in range(m):
-            target = kept[row, i]
-            score = dot(queries[row], targets[target])
-            place = k
-            while place > 0 and (
-                score > scores[row, place - 1] or (score == scores[row, place - 1] and target < indices[row, place - 1])
-            ):
-                place -= 1
-            if place == k:
-                continue
-            for j in range(k - 1, place, -1):
-                scores[row, j], indices[row, j] = scores[row, j - 1], indices[row, j - 1]
-            scores[row, place], indices[row, place] = score, target
+            insert(dot(queries[row], targets[kept[row, i]]), kept[row, i], scores[row], indices[row])
     return indices, scores, moved
