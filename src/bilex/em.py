@@ -15,7 +15,8 @@ import numpy as np
 
 from bilex.arrays import Indices, Vectors
 from bilex.engines.base import Engine
-from bilex.expectation import E_STEPS, Belief, Problem, nearest_targets
+from bilex.errors import BilexError
+from bilex.expectation import E_STEPS, SOFT, Belief, Problem, nearest_targets
 from bilex.matching import Matching
 from bilex.model import Theta, log_likelihood, maximise
 from bilex.priors import Prior
@@ -48,6 +49,17 @@ class Settings:
     temperature: float = 1.0
     self_learning: bool = True
     exact: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.self_learning:
+            return
+        if self.e_step in SOFT and self.maps != "orthogonal":
+            # Only there is it enough to know each target's expected source: others need its second moments.
+            raise BilexError(f"the {self.e_step} E-step needs orthogonal maps; set maps = 'orthogonal'")
+        if self.prior.sources_choose and self.maps == "least-squares":
+            raise BilexError(
+                f"a least-squares map cannot be turned round as {self.prior.name} needs it; set maps = 'orthogonal'"
+            )
 
 
 @dataclass(frozen=True)
@@ -98,7 +110,8 @@ def viterbi_em(
         report(iterations[-1])
         stopped = why_stop(iterations, settings)
     if matching is None:  # a soft E-step: the lexicon is the best edge set under the parameters it led to
-        matching = E_STEPS["viterbi"](theta, source, target, problem, None).matching
+        silent = replace(problem, lap=lambda part: None)  # its time is no part of the last iteration
+        matching = E_STEPS["viterbi"](theta, source, target, silent, None).matching
         assert matching is not None
     return Fit(theta, matching, tuple(iterations), stopped)
 

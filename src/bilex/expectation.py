@@ -28,7 +28,18 @@ from bilex.pricing import dense_matching
 from bilex.priors import Prior
 from bilex.threads import single_threaded_blas, thread_count
 
-__all__ = ["E_STEPS", "Belief", "EStep", "Problem", "mutual", "nearest_targets", "posterior", "sinkhorn", "viterbi"]
+__all__ = [
+    "E_STEPS",
+    "SOFT",
+    "Belief",
+    "EStep",
+    "Problem",
+    "mutual",
+    "nearest_targets",
+    "posterior",
+    "sinkhorn",
+    "viterbi",
+]
 
 SINKHORN_TOLERANCE = 1e-6
 SINKHORN_ROUNDS = 1000
@@ -137,8 +148,10 @@ def posterior(theta: Theta, source: Vectors, target: Vectors, problem: Problem, 
     with single_threaded_blas(), ThreadPoolExecutor(thread_count()) as pool:
         list(pool.map(work, range(0, len(target), height)))
     problem.lap("posterior")
-    # Alignments are uniform a priori: p(a_i = j) = 1 / (n_src + 1).
-    likelihood = evidence.sum() + null_log_density(theta, target).sum() - len(target) * np.log(len(source) + 1)
+    # Alignments are uniform a priori: p(a_i = j) = 1 / (n_src + 1), or exp(log_odds) times as likely as none.
+    alignments = np.logaddexp(np.log(len(source)) + prior.log_odds, 0)
+    # At another temperature, what EM maximises is T log Σ p^(1/T), in which the null density has no T.
+    likelihood = temperature * evidence.sum() + null_log_density(theta, target).sum() - len(target) * alignments
     return Belief(Expectation(expected, target, free), float(len(target) - free.sum()), None, float(likelihood))
 
 
@@ -181,4 +194,5 @@ def xlogx(p: Floats) -> float:
     return float((positive * np.log(positive)).sum() - p.sum())
 
 
+SOFT = ("posterior", "sinkhorn")
 E_STEPS: dict[str, EStep] = {"viterbi": viterbi, "mutual": mutual, "posterior": posterior, "sinkhorn": sinkhorn}

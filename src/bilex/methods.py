@@ -11,8 +11,10 @@ The paper's systems and baselines (sections 5 and 6.1), and those it only mentio
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import math
+import numbers
 import tomllib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -29,6 +31,14 @@ from bilex.orthography import spelling_vectors
 from bilex.priors import Prior
 
 __all__ = ["DEFAULT_METHOD", "METHODS", "Method", "find_method", "read_method"]
+
+COLDEST = 1e-6  # a temperature below which float32 weights, divided by it, say nothing
+KINDS: dict[str, tuple[type, type, str]] = {  # what it becomes, what it may be, and what that is called
+    "str": (str, str, "a text in quotes"),
+    "int": (int, numbers.Integral, "a whole number"),
+    "float": (float, numbers.Real, "a number"),
+    "bool": (bool, bool, "true or false"),
+}
 
 
 @dataclass(frozen=True)
@@ -83,7 +93,8 @@ class Method:
     exact: bool = False
 
     def __post_init__(self) -> None:
-        Prior.named(self.prior, self.log_odds)
+        for field in fields(self):
+            object.__setattr__(self, field.name, of_kind(str(field.type), field.name, getattr(self, field.name)))
         Embeddings((), np.empty((0, 1), np.float32)).normalise(self.normalise)  # only to check the steps
         for name, least in (("candidates", 1), ("max_iterations", 1), ("max_rank", 1)):
             value = getattr(self, name)
@@ -92,9 +103,10 @@ class Method:
         for name, known in (("e_step", tuple(E_STEPS)), ("maps", MAPS)):
             if getattr(self, name) not in known:
                 raise BilexError(f"no {name} is called {getattr(self, name)!r}; choose one of {', '.join(known)}")
-        for name in ("tolerance", "temperature", "orthography"):
-            if not 0 <= getattr(self, name) < math.inf or (name == "temperature" and self.temperature == 0):
-                raise BilexError(f"{name} is {getattr(self, name)}; give a number from 0 up")
+        for name, lowest in (("tolerance", 0), ("temperature", COLDEST), ("orthography", 0)):
+            if not lowest <= getattr(self, name) < math.inf:
+                raise BilexError(f"{name} is {getattr(self, name)}; give a number from {lowest} up")
+        self.settings()  # only to check the prior, and whether the steps fit together
 
     def settings(self) -> Settings:
         """Give the part of it that EM needs."""
@@ -117,6 +129,17 @@ class Method:
             known = ", ".join(field.name for field in fields(self))
             raise BilexError(f"a method has no {sorted(unknown)[0]!r}; it has {known}")
         return replace(self, **{name: value for name, value in changes.items() if value is not None})
+
+
+def of_kind(kind: str, name: str, value: Any) -> Any:
+    """Give the value as the kind of thing that its part of a method is, or say what that would be."""
+    if value is None and "None" in kind:
+        return None
+    cast, number, what = KINDS[kind.partition(" ")[0]]
+    if isinstance(value, number) and isinstance(value, bool) == (cast is bool):
+        with contextlib.suppress(OverflowError):  # a whole number may be too large for a float
+            return cast(value)
+    raise BilexError(f"{name} is {value!r}; give {what}")
 
 
 METHODS = {
@@ -160,7 +183,7 @@ def find_method(name: str) -> Method:
 def read_method(path: str) -> Method:
     """Read a user's own method: the parts that differ from its ``base``, by default the paper's model."""
     try:
-        parts = tomllib.loads(Path(path).read_text("utf-8"))
+        parts = tomllib.loads(Path(path).read_text("utf-8-sig"))
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})", "check the name of the file") from None
     except UnicodeDecodeError:
@@ -168,7 +191,10 @@ def read_method(path: str) -> Method:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(path, f"this is not TOML ({error})", "write lines such as prior = '1:1'") from None
     try:
-        base = find_method(str(parts.pop("base", DEFAULT_METHOD)))
-        return base.with_changes({"name": Path(path).stem, **parts})
+        base = str(parts.pop("base", DEFAULT_METHOD))
+        if base.endswith(".toml"):  # it could lead back to this one
+            raise BilexError(f"the base {base!r} is a file; choose one of {', '.join(METHODS)}")
+        return find_method(base).with_changes({"name": Path(path).stem, **parts})
     except BilexError as error:
-        raise InputError(path, str(error).split(";")[0], str(error).partition(";")[2].strip() or "correct it") from None
+        problem, _, remedy = str(error).rpartition("; ")
+        raise InputError(path, problem or remedy, remedy if problem else "correct it") from None

@@ -117,7 +117,7 @@ def maximise(theta: Theta, target: Vectors, expected: Expectation, maps: str = "
     With no pair at all, Ω is free and stays as it was; with no unmatched target, so is and does μ.
     """
     omega, target_map, mu = theta.omega, theta.target_map, theta.mu
-    if len(expected.source):
+    if expected.source.any():
         omega, target_map = mapping.fit_maps(maps, expected.source, expected.target)
     if expected.free.any():
         mu = mapping.weighted_mean(Theta(omega, mu, target_map).map_target(target), expected.free)

@@ -1,0 +1,171 @@
+"""The maps beside Procrustes: least squares, canonical correlations, and what they are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from bilex import mapping
+from bilex.arrays import Vectors
+from bilex.errors import BilexError
+from bilex.model import Expectation, Theta, maximise
+from tests import baselines
+from tests.oracles import random_orthogonal
+
+
+def random_vectors(seed: int, n: int, dimension: int) -> Vectors:
+    return np.random.default_rng(seed).normal(size=(n, dimension)).astype(np.float32)
+
+
+def correlated(seed: int, n: int, dimension: int) -> tuple[Vectors, Vectors]:
+    """Two views of the same latent vectors, each with noise of its own."""
+    rng = np.random.default_rng(seed)
+    latent = rng.normal(size=(n, 3))
+    views = [latent @ rng.normal(size=(3, dimension)) + 0.5 * rng.normal(size=(n, dimension)) for _ in range(2)]
+    return views[0].astype(np.float32), views[1].astype(np.float32)
+
+
+# Least squares
+
+
+@pytest.mark.parametrize("n", [8, 30, 300])
+def test_least_squares_solves_the_normal_equations(n: int) -> None:
+    source, target = random_vectors(0, n, 6), random_vectors(1, n, 6)
+    expected = baselines.regression(source.astype(float), target.astype(float))
+    np.testing.assert_allclose(mapping.least_squares(source, target), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [1, 4])
+def test_with_few_pairs_it_fits_them_with_the_least_norm(n: int) -> None:
+    source, target = random_vectors(2, n, 6), random_vectors(3, n, 6)
+    w = mapping.least_squares(source, target)
+    np.testing.assert_allclose(source @ w.T, target, atol=1e-5)
+    np.testing.assert_allclose(w, (np.linalg.pinv(source.astype(float)) @ target).T, atol=1e-9)
+
+
+def test_least_squares_of_words_without_direction() -> None:
+    assert not mapping.least_squares(np.zeros((3, 4), np.float32), random_vectors(4, 3, 4)).any()
+
+
+# Canonical correlations
+
+
+@pytest.mark.parametrize("ridge", [1e-6, 0.1, 1.0])
+def test_cca_is_the_generalised_eigenvalue_problem(ridge: float) -> None:
+    x, y = correlated(5, 60, 5)
+    expected = baselines.canonical_correlations(x.astype(float), y.astype(float), ridge)
+    left, right = mapping.cca(x, y, ridge)
+    # Each direction: a has aᵀ Cxx a = 1 and is scaled with the root of its correlation.
+    cxx, cyy = (moments(side, ridge) for side in (x, y))
+    np.testing.assert_allclose(left @ cxx @ left.T, np.diag(expected.correlations), atol=1e-9)
+    np.testing.assert_allclose(right @ cyy @ right.T, np.diag(expected.correlations), atol=1e-9)
+    cross = x.T.astype(float) @ y / len(x)
+    np.testing.assert_allclose(left @ cross @ right.T, np.diag(expected.correlations**2), atol=1e-9)
+    # The same subspaces, whichever of the first correlations are kept; the rest is noise.
+    for kept in (1, 2, 3):
+        for mine, theirs in ((left, expected.source), (right, expected.target)):
+            angles = scipy.linalg.subspace_angles(mine[:kept].T, theirs[:, :kept])
+            assert angles.max() < 1e-6
+    # The inner products between the sides need no eigenvectors: Cxx⁻¹ Cxy Cyy⁻¹.
+    np.testing.assert_allclose(left.T @ right, np.linalg.solve(cxx, cross) @ np.linalg.inv(cyy), atol=1e-7)
+    cosines = mapping.unit(mapping.apply(left, x)) @ mapping.unit(mapping.apply(right, y)).T
+    np.testing.assert_allclose(cosines, expected.cosines(x.astype(float), y.astype(float)), atol=1e-5)
+
+
+def moments(side: Vectors, ridge: float) -> baselines.Array:
+    c = side.T.astype(float) @ side / len(side)
+    return np.asarray(c + ridge * np.trace(c) / len(c) * np.eye(len(c)))
+
+
+def test_the_correlations_are_between_0_and_1_and_of_a_rotation_near_1() -> None:
+    x = random_vectors(6, 200, 5)
+    y = (x @ random_orthogonal(np.random.default_rng(7), 5).T).astype(np.float32)
+    left, right = mapping.cca(x, y, ridge=1e-9)
+    np.testing.assert_allclose(left @ moments(x, 0) @ left.T, np.eye(5), atol=1e-5)
+    np.testing.assert_allclose(mapping.apply(left, x), mapping.apply(right, y), atol=1e-4)
+
+
+def test_cca_does_not_change_with_the_scale_of_a_side() -> None:
+    x, y = correlated(8, 60, 5)
+    cosines = [
+        mapping.unit(mapping.apply(left, a * x)) @ mapping.unit(mapping.apply(right, b * y)).T
+        for a, b in ((1, 1), (1e-3, 50))
+        for left, right in [mapping.cca(np.float32(a) * x, np.float32(b) * y)]
+    ]
+    np.testing.assert_allclose(cosines[0], cosines[1], atol=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_cca_of_a_few_pairs_or_of_nothing_but_zeros(n: int) -> None:
+    x, y = random_vectors(9, n, 8), random_vectors(10, n, 8)
+    for left, right in (mapping.cca(x, y), mapping.cca(0 * x, y), mapping.cca(0 * x, 0 * y)):
+        assert np.isfinite(left).all()
+        assert np.isfinite(right).all()
+        assert left.shape == right.shape == (8, 8)
+
+
+def test_cca_takes_sides_of_different_dimension() -> None:
+    x, _ = correlated(11, 50, 4)
+    y, _ = correlated(11, 50, 7)
+    left, right = mapping.cca(x, y)
+    assert (left.shape, right.shape) == ((4, 4), (4, 7))
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1, 2.0])
+def test_inverse_root(ridge: float) -> None:
+    c = moments(random_vectors(12, 40, 6), 0)
+    root = mapping.inverse_root(c, ridge)
+    np.testing.assert_allclose(root, root.T, atol=1e-12)
+    np.testing.assert_allclose(root @ root @ (c + ridge * np.trace(c) / 6 * np.eye(6)), np.eye(6), atol=1e-9)
+    assert (np.linalg.eigvalsh(root) > 0).all()
+
+
+def test_inverse_root_of_a_singular_matrix_stays_finite() -> None:
+    c = np.outer([1.0, 2, 3], [1.0, 2, 3])
+    root = mapping.inverse_root(c, 0.1)
+    assert np.linalg.eigvalsh(root).max() == pytest.approx((0.1 * 14 / 3) ** -0.5)
+    assert np.isfinite(mapping.inverse_root(np.zeros((3, 3)), 0.1)).all()
+
+
+# The rest
+
+
+def test_unit() -> None:
+    vectors = np.array([[3, 4], [0, 0], [1e-30, 0], [1e30, 1e30]], np.float32)
+    scaled = mapping.unit(vectors)
+    assert scaled.dtype == np.float32
+    np.testing.assert_allclose(scaled, np.array([[0.6, 0.8], [0, 0], [1, 0], [np.sqrt(0.5)] * 2]), atol=1e-6)
+    assert vectors[0, 0] == 3
+
+
+def test_fit_maps_by_name() -> None:
+    source, target = correlated(13, 40, 5)
+    expected = {
+        "orthogonal": (mapping.procrustes(source, target), None),
+        "least-squares": (mapping.least_squares(source, target), None),
+        "cca": mapping.cca(source, target),
+    }
+    assert set(mapping.MAPS) == set(expected)
+    for name, (omega, target_map) in expected.items():
+        found = mapping.fit_maps(name, source, target)
+        assert (found[0] == omega).all()
+        if target_map is None:
+            assert found[1] is None
+        else:
+            assert found[1] is not None
+            assert (found[1] == target_map).all()
+    with pytest.raises(BilexError, match="no map is called 'linear'; choose one of orthogonal, least-squares, cca"):
+        mapping.fit_maps("linear", source, target)
+
+
+@pytest.mark.parametrize("maps", mapping.MAPS)
+def test_an_expectation_of_nothing_leaves_the_maps_as_they_were(maps: str) -> None:
+    source, target = correlated(14, 20, 5)
+    theta = Theta.from_pairs(source, target, maps)
+    rows, free = np.zeros((20, 5), np.float32), np.ones(20)
+    for nothing in (Expectation(rows[:0], target[:0], free), Expectation(rows, target, free)):
+        after = maximise(theta, target, nothing, maps)
+        assert after.omega is theta.omega
+        assert after.target_map is theta.target_map
+        np.testing.assert_allclose(after.mu, theta.map_target(target).mean(axis=0, dtype=float), atol=1e-6)
