@@ -1,0 +1,234 @@
+"""One suite for every method by its name: it learns, is the same every time, survives odd input, and can be saved."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bilex
+from bilex import expectation
+from bilex.embeddings import Embeddings
+from bilex.engines.local import LocalEngine
+from bilex.errors import BilexWarning
+from bilex.methods import METHODS
+from tests.languages import Languages, make_languages
+
+SELF_LEARNING = [name for name, method in METHODS.items() if method.self_learning]
+# Methods that cannot leave every word unmatched: they look at no null option.
+ALWAYS_MATCH = {name for name, method in METHODS.items() if not method.self_learning} | {"artetxe2017", "mutual"}
+
+every_method = pytest.mark.parametrize("name", METHODS)
+
+
+@cache
+def languages() -> Languages:
+    return make_languages(words=150, dimension=16, shared=20)
+
+
+@cache
+def split() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The gold pairs, shuffled: 75 to learn from, and the rest."""
+    gold = languages().gold
+    order = [gold[place] for place in np.random.default_rng(0).permutation(len(gold))]
+    return order[:75], order[75:]
+
+
+@cache
+def learnt(name: str) -> bilex.Run:
+    """A run of the method from the generous seed."""
+    return induce(name)
+
+
+def induce(name: str, pairs: int = 75, engine: LocalEngine | None = None, **changes: Any) -> bilex.Run:
+    data = languages()
+    return bilex.induce(data.source, data.target, split()[0][:pairs], name, engine=engine, **changes)
+
+
+def precision(run: bilex.Run) -> float:
+    value = run.evaluate(split()[1]).figures()["p@1"]
+    assert isinstance(value, float)
+    return value
+
+
+def content(run: bilex.Run) -> dict[str, Any]:
+    """All that was learnt, to the bit, without the time it took."""
+    theta, space = run.theta, run.space
+    arrays: list[np.ndarray] = [
+        theta.omega,
+        theta.mu,
+        space.source,
+        space.target,
+        space.source_crowding,
+        space.target_crowding,
+    ]
+    arrays += [space.source_nearest, space.target_nearest, run.lexicon.score]
+    arrays += [] if theta.target_map is None else [theta.target_map]
+    iterations = [{**iteration, "seconds": None} for iteration in run.info["iterations"]]
+    return {
+        "arrays": [array.tobytes() for array in arrays],
+        "lexicon": run.lexicon.to_tsv(),
+        "iterations": iterations,
+        "stopped": run.info["stopped"],
+    }
+
+
+def whole(run: bilex.Run) -> None:
+    """Check that nothing is NaN or infinite, the record can be written, and its end is explained."""
+    theta, space = run.theta, run.space
+    for array in (theta.omega, theta.mu, theta.target_map, space.source, space.target, run.lexicon.score):
+        assert array is None or np.isfinite(array).all()
+    assert np.isfinite(space.source_crowding).all()
+    assert np.isfinite(space.target_crowding).all()
+    json.dumps(run.info, allow_nan=False)
+    assert run.info["stopped"].split(":")[0] in {
+        "converged",
+        "failed",
+        "the limit of iterations was reached",
+        "this method learns from the seed alone",
+    }
+    assert len(run.info["iterations"]) >= 1
+
+
+# It learns
+
+
+@every_method
+def test_finds_a_planted_rotation_from_a_generous_seed(name: str) -> None:
+    run = learnt(name)
+    assert precision(run) > 0.85  # by chance it is below .01
+    whole(run)
+    assert run.info["configuration"]["method"]["name"] == name
+    pairs = {(entry.source, entry.target) for entry in run.lexicon}
+    right = pairs & set(languages().gold)
+    assert len(right) > (0.45 if name == "ruder2018-2:2" else 0.8) * len(pairs)  # 2:2 takes a second one for all
+
+
+@pytest.mark.parametrize("name", SELF_LEARNING)
+def test_self_learning_makes_more_of_a_small_seed(name: str) -> None:
+    start = precision(induce(name, pairs=8, self_learning=False))
+    end = precision(induce(name, pairs=8))
+    assert end > min(start + 0.15, 0.9)
+
+
+@every_method
+def test_without_self_learning_theta_is_the_map_of_the_seed(name: str) -> None:
+    run = induce(name, self_learning=False)
+    assert run.info["stopped"] == "this method learns from the seed alone"
+    assert not run.theta.mu.any()
+    assert len(run.info["iterations"]) == 1
+    assert run.lexicon.source == run.source.words
+    left, right = run.source, run.target
+    pairs = sorted((left.index[s], right.index[t]) for s, t in split()[0])
+    source, target = left.vectors[[j for j, _ in pairs]], right.vectors[[i for _, i in pairs]]
+    maps = METHODS[name].maps
+    if maps == "orthogonal":
+        u, _, v = np.linalg.svd(target.T.astype(float) @ source)
+        np.testing.assert_allclose(run.theta.omega, u @ v, atol=1e-5)
+    elif maps == "least-squares":
+        expected = np.linalg.lstsq(source.astype(float), target.astype(float), rcond=None)[0].T
+        np.testing.assert_allclose(run.theta.omega, expected, atol=1e-9)
+    assert (run.theta.target_map is not None) == (maps == "cca")
+
+
+# The same every time
+
+
+@every_method
+def test_is_the_same_to_the_bit_whatever_the_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expectation, "SCORES_AT_ONCE", 150 * 40)  # several blocks also in so small a problem
+    monkeypatch.setenv("BILEX_THREADS", "1")
+    once = content(induce(name, engine=LocalEngine(1)))
+    assert content(induce(name, engine=LocalEngine(1))) == once
+    monkeypatch.setenv("BILEX_THREADS", "2")
+    assert content(induce(name, engine=LocalEngine(2, query_block=37, target_block=41))) == once
+
+
+# Odd input
+
+
+def cut(side: Embeddings, words: int, keep: set[str]) -> Embeddings:
+    """Keep so many words, among them the given ones."""
+    rows = [row for row, word in enumerate(side.words) if word in keep]
+    rows += [row for row, word in enumerate(side.words) if word not in keep]
+    rows = rows[:words]
+    return Embeddings(tuple(side.words[row] for row in rows), side.vectors[rows])
+
+
+@pytest.mark.parametrize("sizes", [(150, 30), (30, 150), (1, 40), (40, 1), (1, 1), (2, 3)], ids=str)
+@every_method
+def test_survives_vocabularies_of_any_size(name: str, sizes: tuple[int, int], tmp_path: Path) -> None:
+    seed = split()[0][: min(20, *sizes)]
+    source = cut(languages().source, sizes[0], {s for s, _ in seed})
+    target = cut(languages().target, sizes[1], {t for _, t in seed})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BilexWarning)  # about few targets, or nothing matched
+        run = bilex.induce(source, target, seed, name, complete=True)
+    whole(run)
+    assert {entry.source for entry in run.lexicon} == set(source.words)
+    assert len(run.translate(source.words[0], k=1000)) == len(target)
+    if sizes == (1, 40):
+        run.save(tmp_path / "run")
+        assert content(bilex.Run.load(tmp_path / "run"))["lexicon"] == run.lexicon.to_tsv()
+
+
+@every_method
+def test_survives_an_empty_match_and_says_so(name: str, tmp_path: Path) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", BilexWarning)
+        run = induce(name, log_odds=-1e3)
+    messages = [str(warning.message) for warning in caught if issubclass(warning.category, BilexWarning)]
+    whole(run)
+    if name in ALWAYS_MATCH:
+        assert len(run.lexicon)
+        assert not messages
+        return
+    assert len(run.lexicon) == run.info["pairs"] == run.info["iterations"][-1]["pairs"] == 0
+    assert run.info["stopped"] == "failed: no pair of words is a better explanation than none"
+    assert len(messages) == 1
+    assert messages[0].startswith("nothing was matched from the 75 seed pairs; give more pairs, or try")
+    # With no pair, Ω is what the seed made it.
+    assert (run.theta.omega == induce(name, self_learning=False).theta.omega).all()
+    run.save(tmp_path / "run")
+    assert len(bilex.Run.load(tmp_path / "run").lexicon) == 0
+
+
+@every_method
+def test_a_word_without_a_direction_does_no_harm(name: str) -> None:
+    data = languages()
+    source, target = (
+        Embeddings(("nowhere", *side.words), np.vstack([np.zeros((1, 16), np.float32), side.vectors]))
+        for side in (data.source, data.target)
+    )
+    run = bilex.induce(source, target, [("nowhere", "nowhere"), *split()[0]], name)
+    whole(run)
+    assert precision(run) > 0.8
+
+
+# Saved and loaded
+
+
+@every_method
+def test_a_saved_run_is_the_same_run(name: str, tmp_path: Path) -> None:
+    run = learnt(name)
+    run.save(tmp_path / "run")
+    again = bilex.Run.load(tmp_path / "run")
+    assert again.lexicon.to_tsv() == run.lexicon.to_tsv()
+    assert again.theta.omega.tobytes() == run.theta.omega.tobytes()
+    assert again.theta.mu.tobytes() == run.theta.mu.tobytes()
+    assert (again.theta.target_map is None) == (run.theta.target_map is None) == (METHODS[name].maps != "cca")
+    if run.theta.target_map is not None:
+        assert again.theta.target_map is not None
+        assert again.theta.target_map.tobytes() == run.theta.target_map.tobytes()
+    for retrieval in ("nn", "csls"):
+        for reverse in (False, True):
+            words = (run.target if reverse else run.source).words
+            answers = [r.translate_many(words, 5, retrieval=retrieval, reverse=reverse) for r in (run, again)]
+            assert answers[0] == answers[1]
+    assert again.evaluate(split()[1]).figures() == run.evaluate(split()[1]).figures()
+    assert bilex.Method(**again.info["configuration"]["method"]) == METHODS[name]
