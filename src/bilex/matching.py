@@ -25,7 +25,7 @@ from bilex.priors import Prior
 __all__ = ["CertificateError", "Graph", "Matching", "certificate", "solve"]
 
 WEIGHT_BITS = 50  # weights become integers of at most this many bits: paths of them never overflow 63
-AUCTION_STEP = 1e-3  # the auction's epsilon, as a part of the largest weight
+AUCTION_STEP = 1e-3  # the auction's epsilon, as a part of the weights' size
 GAP_LIMIT = 1e-9  # relative to the objective
 
 
@@ -138,9 +138,25 @@ def solve_capacities(graph: Graph, prior: Prior, prices: Floats | None) -> tuple
         prior.source_capacity,
         prior.target_capacity,
         np.zeros(graph.n_targets, np.int64) if prices is None else np.rint(prices * scale).astype(np.int64),
-        np.int64(max(1, AUCTION_STEP * weights.max())),
+        auction_step(worth.indptr, weights),
     )
     return chosen, u / scale, v / scale
+
+
+def auction_step(indptr: Indices, weights: Indices) -> int:
+    """Choose the auction's epsilon: small beside the differences that decide between a source's targets.
+
+    It is a part of the largest weight, or, where weights are nearly equal, of the spread within a typical source's
+    edges. The optimum does not depend on it, only the time.
+    """
+    several = np.diff(indptr) > 1
+    starts, ends = indptr[:-1][several], indptr[1:][several]
+    if not len(starts):
+        return 1
+    sample = np.linspace(0, len(starts) - 1, min(len(starts), 2000)).astype(np.int64)
+    spreads = [np.ptp(weights[starts[i] : ends[i]]) for i in sample]
+    typical = float(np.median(spreads)) or float(weights.max())
+    return max(1, int(AUCTION_STEP * min(typical * 10, float(weights.max()))))
 
 
 def choose_by_target(graph: Graph, null: bool) -> tuple[np.ndarray, Floats, Floats]:
