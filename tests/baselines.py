@@ -114,11 +114,14 @@ def mutual_neighbours(weights: Array) -> Pairs:
     return [(j, int(row.argmax())) for j, row in enumerate(weights) if weights[:, row.argmax()].argmax() == j]
 
 
-def em(source: Array, target: Array, seed: Pairs, choose: Callable[[Array], Pairs]) -> Trace:
-    """Viterbi EM: choose pairs by the densities, Ω by Procrustes, μ the centroid of the targets left over."""
+def em(source: Array, target: Array, seed: Pairs, choose: Callable[[Array], Pairs], *, cosine: bool = False) -> Trace:
+    """Viterbi EM: choose pairs by the densities, Ω by Procrustes, μ the centroid of the targets left over.
+
+    With `cosine` they are chosen as if μ were 0, where for unit vectors the weight is the cosine less 1/2.
+    """
     omega, mu, trace = procrustes(*rows_of(source, target, seed)), np.zeros(target.shape[1]), Trace()
     while trace.goes_on():
-        trace.pairs = choose(oracles.weight_matrix(omega, mu, source, target))
+        trace.pairs = choose(oracles.weight_matrix(omega, 0 * mu if cosine else mu, source, target))
         omega = procrustes(*rows_of(source, target, trace.pairs))
         left = [i for i in range(len(target)) if i not in {i for _, i in trace.pairs}]
         mu = target[left].mean(axis=0) if left else mu

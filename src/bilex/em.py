@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bilex.arrays import Indices, Vectors
+from bilex.constraints import Constraints
 from bilex.engines.base import Engine
 from bilex.errors import BilexError
 from bilex.expectation import E_STEPS, SOFT, Belief, Problem, nearest_targets
@@ -93,13 +94,22 @@ def viterbi_em(
     settings: Settings,
     engine: Engine,
     report: Callable[[Iteration], None] = lambda iteration: None,
+    constraints: Constraints | None = None,
 ) -> Fit:
     """Alternate the E-step and the M-step from θ on until convergence (Algorithm 1)."""
     e_step, matching, iterations = E_STEPS[settings.e_step], None, list[Iteration]()
     stopped = ""
     while not stopped:
         clock = Stopwatch()
-        problem = Problem(settings.prior, settings.candidates, settings.temperature, settings.exact, engine, clock.lap)
+        problem = Problem(
+            settings.prior,
+            settings.candidates,
+            settings.temperature,
+            settings.exact,
+            engine,
+            constraints or Constraints(),
+            clock.lap,
+        )
         # E-step; Viterbi: m* = argmax log p(m | S, T), with the exact matching
         belief = e_step(theta, source, target, problem, matching)
         # M-step: Ω by Procrustes, μ = centroid of the unmatched targets
@@ -177,14 +187,18 @@ def fit(
     settings: Settings,
     engine: Engine,
     report: Callable[[Iteration], None] = lambda iteration: None,
+    constraints: Constraints | None = None,
 ) -> Fit:
     """Run EM from the pairs of a seed, on the `max_rank` most frequent words of both languages.
 
-    The seed may use rarer words as well. Where the prior lets the sources choose, the same model is read in the
-    other direction: the source words are drawn around their targets, so EM runs with the sides exchanged and Ω is
-    turned round at the end.
+    The seed may use rarer words as well, and `constraints` settle some pairs beforehand. Where the prior lets the
+    sources choose, the same model is read in the other direction: the source words are drawn around their targets,
+    so EM runs with the sides exchanged and Ω is turned round at the end.
     """
     rows, columns = seed
+    constraints = constraints or Constraints()
+    if constraints and not (settings.self_learning and settings.e_step == "viterbi"):
+        raise BilexError("kept and forbidden pairs need a method with the Viterbi E-step, such as ruder2018")
     if not settings.self_learning:
         theta = Theta.from_pairs(source[rows], target[columns], settings.maps)
         clock = Stopwatch()
@@ -195,8 +209,9 @@ def fit(
         return Fit(theta, belief.matching, (iteration,), SEED_ONLY)
     if settings.prior.sources_choose:
         mirrored = replace(settings, prior=settings.prior.mirrored())
-        other = fit(target, source, (columns, rows), mirrored, engine, report)
+        other = fit(target, source, (columns, rows), mirrored, engine, report, constraints.mirrored())
         return Fit(other.theta.mirrored(), other.matching.mirrored(), other.iterations, other.stopped)
     theta = Theta.from_pairs(source[rows], target[columns], settings.maps)
     frequent = slice(settings.max_rank)
-    return viterbi_em(theta, source[frequent], target[frequent], settings, engine, report)
+    inside = constraints.within(settings.max_rank)
+    return viterbi_em(theta, source[frequent], target[frequent], settings, engine, report, inside)

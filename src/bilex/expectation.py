@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bilex.arrays import Floats, Vectors
-from bilex.candidates import best_source_of_each_target, candidate_graph
+from bilex.candidates import candidate_graph, weigh
+from bilex.constraints import Constraints
 from bilex.engines.base import Engine
 from bilex.errors import BilexError
 from bilex.mapping import unit
@@ -69,6 +70,7 @@ class Problem:
     temperature: float
     exact: bool
     engine: Engine
+    constraints: Constraints = field(default_factory=Constraints)
     lap: Callable[[str], None] = lambda part: None
 
 
@@ -83,21 +85,34 @@ def viterbi(theta: Theta, source: Vectors, target: Vectors, problem: Problem, pr
     graph = candidate_graph(
         theta, source, target, problem.prior, k=problem.candidates, previous=previous, engine=problem.engine
     )
+    graph = problem.constraints.restrict(graph, problem.prior)
     problem.lap("candidates")
     if problem.exact:
-        matching = dense_matching(theta, source, target, graph, problem.prior, problem.engine, previous)
+        matching = dense_matching(
+            theta, source, target, graph, problem.prior, problem.engine, previous, problem.constraints
+        )
     else:
         matching = solve(graph, problem.prior, previous)
+    matching = problem.constraints.complete(matching, kept_weights(theta, source, target, problem))
     problem.lap("matching")
     return hard(source, target, matching, problem.prior)
 
 
+def kept_weights(theta: Theta, source: Vectors, target: Vectors, problem: Problem) -> Floats:
+    """Weigh the pairs that are kept whatever they weigh."""
+    kept = problem.constraints.kept
+    rows, columns = source[kept.source], target[kept.target]
+    edges = np.arange(len(kept))
+    weights = weigh(theta.queries(rows), theta.offsets(rows), theta.map_target(columns), edges, edges)
+    return weights + problem.prior.log_odds
+
+
 def mutual(theta: Theta, source: Vectors, target: Vectors, problem: Problem, previous: Matching | None) -> Belief:
-    """Take the pairs that are each other's best, by edge weight; whether that is positive does not matter."""
+    """Take the pairs that are each other's nearest by cosine; whether their weight is positive does not matter."""
     del previous
-    queries, offsets, targets = theta.queries(source), theta.offsets(source), theta.map_target(target)
-    best_target = problem.engine.top_k(queries, targets, 1).indices[:, 0]
-    best_source = best_source_of_each_target(queries, offsets, targets, problem.engine)
+    mapped, targets = unit(theta.map_source(source)), unit(theta.map_target(target))
+    best_target = problem.engine.top_k(mapped, targets, 1).indices[:, 0]
+    best_source = problem.engine.top_k(targets, mapped, 1).indices[:, 0]
     problem.lap("candidates")
     rows = np.flatnonzero(best_source[best_target] == np.arange(len(source)))
     nothing = np.zeros(0)

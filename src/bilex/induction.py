@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bilex.constraints import Constraints, rows_of
 from bilex.em import Fit, fit
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
@@ -35,6 +37,8 @@ def induce(
     seed: SeedLike = IDENTICAL,
     method: str | Method = DEFAULT_METHOD,
     *,
+    kept: Iterable[tuple[str, str]] = (),
+    forbidden: Iterable[tuple[str, str]] = (),
     complete: bool = False,
     engine: Engine | None = None,
     reuse: bool = True,
@@ -51,6 +55,8 @@ def induce(
         ``"identical"``, ``"numerals"``, a dictionary file, or pairs of words.
     method
         The name of a method, or a `Method`.
+    kept, forbidden
+        Pairs that every matching must hold, and pairs that none may: what a person has accepted and rejected.
     complete
         Whether words left unmatched get their best CSLS neighbour as an entry, after the induced pairs.
     engine
@@ -71,7 +77,8 @@ def induce(
     reporter = reporter or Reporter()
     engine = engine or LocalEngine(progress=reporter.rows)
     started = time.perf_counter()
-    learnt = learn(source, target, seed, method, engine=engine, reuse=reuse, reporter=reporter, **changes)
+    settled = {"kept": list(kept), "forbidden": list(forbidden)}
+    learnt = learn(source, target, seed, method, **settled, engine=engine, reuse=reuse, reporter=reporter, **changes)
     reporter.stage("measuring")
     space = learnt.space(engine)
     reporter.stage("ranking")
@@ -81,6 +88,8 @@ def induce(
         "configuration": {
             "method": asdict(learnt.method),
             "seed": {"name": learnt.seed.name, "given": learnt.seed.given, "used": len(learnt.seed)},
+            "kept": len(settled["kept"]),
+            "forbidden": len(settled["forbidden"]),
             "complete": complete,
             "engine": type(engine).__name__,
         },
@@ -117,6 +126,8 @@ def learn(
     seed: SeedLike = IDENTICAL,
     method: str | Method = DEFAULT_METHOD,
     *,
+    kept: Iterable[tuple[str, str]] = (),
+    forbidden: Iterable[tuple[str, str]] = (),
     engine: Engine | None = None,
     reuse: bool = True,
     reporter: Reporter | None = None,
@@ -132,7 +143,8 @@ def learn(
     reporter.stage("learning")
     rows = (pairs.source, pairs.target)
     searcher = ReusingEngine(engine) if reuse else engine
-    result = fit(source.vectors, target.vectors, rows, method.settings(), searcher, reporter.iteration)
+    settled = Constraints(rows_of(kept, source, target), rows_of(forbidden, source, target))
+    result = fit(source.vectors, target.vectors, rows, method.settings(), searcher, reporter.iteration, settled)
     if not len(result.matching):
         warnings.warn(
             f"nothing was matched from the {len(pairs)} seed pairs; give more pairs, or try --max-rank or --log-odds",

@@ -19,6 +19,7 @@ import numpy as np
 
 from bilex.arrays import Floats, Indices, Vectors
 from bilex.candidates import weigh, with_columns
+from bilex.constraints import Constraints
 from bilex.engines.base import Engine
 from bilex.errors import BilexError
 from bilex.matching import Graph, Matching, solve
@@ -28,20 +29,32 @@ from bilex.priors import Prior
 __all__ = ["dense_matching"]
 
 AT_ONCE = 8  # violating edges that a source may add in one round
+DEAR = 1e6  # a price that nothing is worth
 NEGLIGIBLE = 1e-12  # relative to the largest weight: below it a violation is rounding
 
 
 def dense_matching(
-    theta: Theta, source: Vectors, target: Vectors, graph: Graph, prior: Prior, engine: Engine, start: Matching | None
+    theta: Theta,
+    source: Vectors,
+    target: Vectors,
+    graph: Graph,
+    prior: Prior,
+    engine: Engine,
+    start: Matching | None,
+    constraints: Constraints | None = None,
 ) -> Matching:
-    """Solve on the candidate graph, then add violating edges of the dense graph until there are none."""
+    """Solve on the candidate graph, then add violating edges of the dense graph until there are none.
+
+    Edges that the constraints rule out do not count, neither here nor in the `graph`.
+    """
+    constraints = constraints or Constraints()
     if prior.targets_choose:  # its candidates are already the best of all sources
         return solve(graph, prior, start)
     queries, offsets, targets = theta.queries(source), theta.offsets(source), theta.map_target(target)
     offsets = offsets + prior.log_odds
     while True:
         start = solve(graph, prior, start)
-        rows, columns, worst = violations(queries, offsets, targets, start, engine)
+        rows, columns, worst = violations(queries, offsets, targets, start, engine, constraints)
         if not len(rows):
             slack = worst * len(source) * (prior.source_capacity or 1)
             return replace(start, gap=start.gap + slack)
@@ -57,19 +70,21 @@ def dense_matching(
 
 
 def violations(
-    queries: Vectors, offsets: Floats, targets: Vectors, matching: Matching, engine: Engine
+    queries: Vectors, offsets: Floats, targets: Vectors, matching: Matching, engine: Engine, constraints: Constraints
 ) -> tuple[Indices, Indices, float]:
     """Find edges that are worth more than their duals, and how much the worst of the others is."""
-    u, v = matching.source_duals, matching.target_duals
+    u, v = matching.source_duals.copy(), matching.target_duals.copy()
+    u[constraints.kept.source] = v[constraints.kept.target] = DEAR  # they have their partners
+    forbidden = constraints.forbidden
+    at_once = min(AT_ONCE + int(np.bincount(forbidden.source).max(initial=0)), len(targets))
     coarse = v.astype(np.float32).astype(np.float64)
-    found = engine.top_k(
-        with_columns(queries, -1.0, -1.0), with_columns(targets, coarse, v - coarse), min(AT_ONCE, len(targets))
-    )
+    found = engine.top_k(with_columns(queries, -1.0, -1.0), with_columns(targets, coarse, v - coarse), at_once)
     excess = found.scores + (offsets - u)[:, None]
     # Where a word has several pairs, a chosen edge may well be worth more than its duals.
     width = np.int64(len(targets))
     keys = np.arange(len(queries))[:, None] * width + found.indices
     excess[np.isin(keys, matching.source * width + matching.target)] = 0.0
+    excess[np.isin(keys, forbidden.source * width + forbidden.target)] = 0.0
     limit = NEGLIGIBLE * max(1.0, float(np.abs(offsets).max(initial=0.0)))
     rows, places = np.nonzero(excess > limit)
     return rows, found.indices[rows, places], float(np.clip(excess, 0, limit).max(initial=0.0))

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from bilex.kernels import heap
 from bilex.kernels import matching as kernel
 from tests import oracles
 from tests.oracles import Edges
@@ -129,11 +130,11 @@ def test_the_heap_sorts(keys: list[int]) -> None:
     heap_key, heap_node = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
     size = 0
     for node, key in enumerate(keys):
-        size = kernel.push(heap_key, heap_node, size, key, node)
+        size = heap.push(heap_key, heap_node, size, key, node)
     popped = []
     while size:
         popped.append((int(heap_key[0]), int(heap_node[0])))
-        size = kernel.pop(heap_key, heap_node, size)
+        size = heap.pop(heap_key, heap_node, size)
     assert [key for key, _ in popped] == sorted(keys)
     assert sorted(node for _, node in popped) == list(range(len(keys)))
     assert all(keys[node] == key for key, node in popped)
