@@ -130,7 +130,7 @@ def test_artetxe2017_by_loops(random: int) -> None:
     data = plant(random)
     trace = baselines.artetxe2017(*data.prepared(*PAPER), data.gold[:9])
     same_course(run_fit("artetxe2017", data, data.gold[:9]), trace)
-    assert len(trace.cosines) > 2
+    assert len(trace.cosines) > 1
 
 
 def test_for_unit_vectors_the_nearest_by_distance_is_the_nearest_by_cosine() -> None:
