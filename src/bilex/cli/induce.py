@@ -43,7 +43,13 @@ __all__ = ["induce"]
 @click.option("--max-iterations", type=int, metavar="N", help="Stop after N iterations at the latest.  [default: 100]")
 @click.option("--limit", type=int, default=200_000, show_default=True, help="Words to read from each file.")
 @click.option("--complete", is_flag=True, help="Also list the best CSLS neighbour of every unmatched word.")
-@click.option("--engine", default="local", show_default=True, help="Where the searches run.")
+@click.option(
+    "--engine",
+    default="local",
+    show_default=True,
+    metavar="local|torch[=DEVICE]|dask[=ADDRESS]",
+    help="Where the searches run: on this machine's cores, in torch (cuda, mps or cpu), on a Dask cluster.",
+)
 @click.option("--threads", type=click.IntRange(1), help="Worker threads.  [default: all cores]")
 @json_option
 @quiet_option
@@ -67,7 +73,7 @@ def induce(
     """
     from bilex.cli.progress import watch
     from bilex.embeddings import load
-    from bilex.engines import find_engine
+    from bilex.engines import find_engine, open_engine
     from bilex.formats.pairs import read_pairs
     from bilex.induction import induce as learn
     from bilex.methods import find_method
@@ -81,8 +87,8 @@ def induce(
     with (
         run_directory(place) as folder,
         watch(quiet or as_json, chosen.tolerance, chosen.max_iterations) as reporter,
+        open_engine(engine, threads=threads, progress=reporter.rows) as where,
     ):
-        where = find_engine(engine, threads=threads, progress=reporter.rows)
         warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place
         if seed not in SEED_NAMES and not Path(seed).exists():
             read_pairs(seed)  # says what is wrong, before the vectors are read

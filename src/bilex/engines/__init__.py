@@ -2,19 +2,56 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
 from bilex.engines.base import Engine, Progress
 from bilex.errors import BilexError
 from bilex.threads import thread_count
 
-__all__ = ["ENGINE_NAMES", "find_engine"]
+__all__ = ["ENGINE_NAMES", "find_engine", "open_engine"]
 
-ENGINE_NAMES = ("local",)
+ENGINE_NAMES = ("local", "torch", "torch=cuda", "torch=mps", "torch=cpu", "dask", "dask=ADDRESS")
 
 
 def find_engine(name: str, *, threads: int | None = None, progress: Progress | None = None) -> Engine:
-    """Give the engine of that name."""
-    from bilex.engines.local import LocalEngine
+    """Give the engine of that name.
 
-    if name != "local":
-        raise BilexError(f"no engine is called {name!r}; choose one of {', '.join(ENGINE_NAMES)}")
-    return LocalEngine(threads=thread_count() if threads is None else threads, progress=progress)
+    Nothing is imported, connected or started yet. An engine that is a context manager does so when it is entered, or
+    else at its first search; `open_engine` looks after that.
+    """
+    kind, equals, argument = name.partition("=")
+    threads = thread_count() if threads is None else threads
+    if name == "local":
+        from bilex.engines.local import LocalEngine
+
+        return LocalEngine(threads=threads, progress=progress)
+    if kind == "torch":
+        from bilex.engines.torch import DEVICES, TorchEngine
+
+        if not equals or argument in DEVICES:
+            return TorchEngine(argument or None, threads=threads, progress=progress)
+    if kind == "dask" and (argument or not equals):
+        from bilex.engines.dask import DaskEngine
+
+        return DaskEngine(argument or None, threads=threads, progress=progress)
+    raise BilexError(f"no engine is called {name!r}; {suggestion(name)}")
+
+
+@contextmanager
+def open_engine(name: str, *, threads: int | None = None, progress: Progress | None = None) -> Iterator[Engine]:
+    """Give the engine of that name, ready to work, and close it in the end if it holds anything."""
+    engine = find_engine(name, threads=threads, progress=progress)
+    if isinstance(engine, AbstractContextManager):
+        with engine as opened:
+            yield opened
+    else:
+        yield engine
+
+
+def suggestion(name: str) -> str:
+    """Say which engines there are, and which of them may have been meant."""
+    near = difflib.get_close_matches(name.lower(), ENGINE_NAMES, n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    return f"{meant}choose one of {', '.join(ENGINE_NAMES)}"

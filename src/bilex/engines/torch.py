@@ -1,0 +1,286 @@
+"""The torch engine: the float32 products on a GPU (CUDA or MPS) or in torch on the CPU, exact all the same.
+
+The device only filters. For each query it gives the M > k targets of largest float32 score; these M are scored again
+on the host in float64, as the local engine scores. A target that the device left out has a float32 score of at most
+v, the smallest of the M, and so a true score of at most v + slack, the error bound of `kernels.topk`. Where the k-th
+best of the M is above that, the k best of all targets are proved to be among the M. The few queries for which it is
+not (ties at the edge, or scores that overflow) are searched by the local engine. `rank` counts on the device what is
+above the chosen target by more than the slack, and scores again what is within it.
+
+The bound holds for float32 products in any order of summation, so TF32, bfloat16 and autocast are switched off while
+the engine works. Each score that comes back is held against the bound; a device that breaks it is refused.
+
+The targets are on the device once, while a search lasts; the queries follow in blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bilex.arrays import Floats, Indices, Vectors
+from bilex.engines.base import Neighbours, Progress
+from bilex.engines.local import LocalEngine
+from bilex.errors import BilexError
+from bilex.threads import thread_count
+
+__all__ = ["DEVICES", "TorchEngine"]
+
+DEVICES = ("cuda", "mps", "cpu")
+SPARE = 32  # how many more than k come back from the device
+BAND = 1024  # so many targets within the slack of a query's chosen one, and the local engine counts instead
+QUERY_BLOCK = 1024
+TARGET_BLOCK = 8192  # 32 MiB of scores at a time
+
+
+@dataclass(eq=False)
+class TorchEngine:
+    """Exact search with torch.
+
+    Parameters
+    ----------
+    device
+        ``"cuda"``, ``"mps"``, ``"cpu"``, or None for the first of these that there is.
+    threads
+        Threads on the host. The answers do not depend on it.
+    query_block, target_block
+        The shape of a block of scores on the device. The answers do not depend on it.
+    progress
+        Called with (queries done, queries in all) after each block of queries.
+    doubtful
+        How many queries the local engine had to search the last time; for benchmarks and tests.
+    """
+
+    device: str | None = None
+    threads: int = field(default_factory=thread_count)
+    query_block: int = QUERY_BLOCK
+    target_block: int = TARGET_BLOCK
+    progress: Progress | None = None
+    doubtful: int = field(default=0, init=False)
+
+    def __enter__(self) -> TorchEngine:
+        """Find torch and the device now, and not when the vectors have been read."""
+        find_device(self.device)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave nothing behind: between searches the engine holds nothing."""
+
+    def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
+        """Find the k targets of largest inner product for each query."""
+        from bilex.kernels.topk import edge_scores
+
+        if not 1 <= k <= len(targets):
+            raise ValueError(f"k is {k}, with {len(targets)} targets")
+        kept = min(k + SPARE, len(targets))
+        slack = error_bound(queries, targets)
+        indices, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
+        proved = np.zeros(len(queries), np.bool_)
+
+        def ask(torch: Any, rows: slice, block: Any, on_device: Any) -> tuple[Any, ...]:
+            return best_on_device(torch, block, on_device, kept, self.target_block)
+
+        def settle(rows: slice, values: Vectors, columns: Indices) -> None:
+            block = queries[rows]
+            exact = edge_scores(block, targets, np.repeat(np.arange(len(block)), kept), columns.ravel())
+            exact = exact.reshape(values.shape)
+            check_bound(exact, values, slack[rows, None])
+            order = np.lexsort((columns, -exact))[:, :k]
+            indices[rows] = np.take_along_axis(columns, order, axis=1)
+            scores[rows] = np.take_along_axis(exact, order, axis=1)
+            limit = values.min(axis=1).astype(np.float64) + slack[rows]  # a NaN, and nothing is proved
+            proved[rows] = (scores[rows, -1] > limit) | (kept == len(targets))
+
+        self._run(ask, settle, queries, targets)
+        rest = self._rest(proved)
+        if len(rest):
+            found = LocalEngine(self.threads).top_k(queries[rest], targets, k)
+            indices[rest], scores[rest] = found.indices, found.scores
+        return Neighbours(indices, scores)
+
+    def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
+        """Give the place, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
+        from bilex.kernels.topk import edge_scores
+
+        level = edge_scores(queries, targets, np.arange(len(queries)), chosen)
+        slack = error_bound(queries, targets)
+        with np.errstate(over="ignore"):
+            low = np.nextafter((level - slack).astype(np.float32), np.float32(-np.inf))
+            high = np.nextafter((level + slack).astype(np.float32), np.float32(np.inf))
+        above = np.zeros(len(queries), np.int64)
+        proved = np.zeros(len(queries), np.bool_)
+
+        def ask(torch: Any, rows: slice, block: Any, on_device: Any) -> tuple[Any, ...]:
+            limits = [torch.from_numpy(limit[rows, None]).to(block.device) for limit in (low, high)]
+            return count_on_device(torch, block, on_device, limits, self.target_block)
+
+        def settle(
+            rows: slice, count: Indices, near: Indices, lines: Indices, columns: Indices, values: Vectors
+        ) -> None:
+            exact = edge_scores(queries[rows], targets, lines, columns)
+            check_bound(exact, values, slack[rows][lines])
+            ahead = (exact > level[rows][lines]) | ((exact == level[rows][lines]) & (columns < chosen[rows][lines]))
+            above[rows] = count + np.bincount(lines[ahead], minlength=len(count))
+            proved[rows] = near <= BAND
+
+        self._run(ask, settle, queries, targets)
+        rest = self._rest(proved)
+        if len(rest):
+            above[rest] = LocalEngine(self.threads).rank(queries[rest], targets, chosen[rest]) - 1
+        return above + 1
+
+    def _rest(self, proved: Any) -> Indices:
+        """Give the queries that the local engine has to search."""
+        rest = np.flatnonzero(~proved)
+        self.doubtful = len(rest)
+        return rest
+
+    def _run(
+        self,
+        ask: Callable[[Any, slice, Any, Any], tuple[Any, ...]],
+        settle: Callable[..., None],
+        queries: Vectors,
+        targets: Vectors,
+    ) -> None:
+        """Put each block of queries to the device with `ask`, and its answer, in NumPy, to `settle` on the host.
+
+        The host settles one block while the device computes the next ones.
+        """
+        torch, device = find_device(self.device)
+        with working(torch, device, self.threads), ThreadPoolExecutor(self.threads) as pool:
+            settling = list[Future[None]]()
+            try:
+                on_device = upload(torch, device, targets)
+                for start in range(0, len(queries), self.query_block):
+                    rows = slice(start, start + self.query_block)
+                    answer = ask(torch, rows, upload(torch, device, queries[rows]), on_device)
+                    settling.append(pool.submit(settle, rows, *(part.cpu().numpy() for part in answer)))
+                    if len(settling) > 2 * self.threads:  # the answers that wait take memory
+                        settling.pop(0).result()
+                    if self.progress is not None:
+                        self.progress(min(start + self.query_block, len(queries)), len(queries))
+                for future in settling:
+                    future.result()
+            except BaseException:  # an interrupt: do not work off the queue first
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+def find_device(asked: str | None) -> tuple[Any, Any]:
+    """Import torch and choose the device; both are Any, since bilex does not need torch to be there."""
+    try:
+        import torch
+    except ImportError:
+        raise BilexError("the torch engine needs torch, which is missing; pip install 'bilex[torch]'") from None
+    there: dict[str, Callable[[], bool]] = {
+        "cuda": torch.cuda.is_available,
+        "mps": torch.backends.mps.is_available,
+        "cpu": lambda: True,
+    }
+    if asked is not None and not there[asked]():
+        found = ", ".join(f"torch={name}" for name in DEVICES if there[name]())
+        raise BilexError(f"torch finds no {asked.upper()} device on this machine; use --engine {found} or local")
+    return torch, torch.device(asked or next(name for name in DEVICES if there[name]()))
+
+
+@contextmanager
+def working(torch: Any, device: Any, threads: int) -> Iterator[None]:
+    """Let torch compute in plain float32, on so many threads of the host; afterwards all is as it was."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        with plain_float32(torch), torch.inference_mode(), torch.autocast(device.type, enabled=False):
+            yield
+    except RuntimeError as error:
+        if "out of memory" not in str(error):
+            raise
+        raise BilexError(
+            f"{device.type} is out of memory; use --engine local, or read fewer words with --limit"
+        ) from None
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def plain_float32(torch: Any) -> Iterator[None]:
+    """Switch TF32 and bfloat16 products off: with them the error bound does not hold."""
+    places = (
+        (torch.backends.cuda.matmul, torch.backends.mkldnn.matmul) if hasattr(torch.backends, "fp32_precision") else ()
+    )
+    if not places:  # torch before 2.9
+        whole = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("highest")
+    precisions = [place.fp32_precision for place in places]
+    for place in places:
+        place.fp32_precision = "ieee"
+    try:
+        yield
+    finally:
+        for place, precision in zip(places, precisions, strict=True):
+            place.fp32_precision = precision
+        if not places:
+            torch.set_float32_matmul_precision(whole)
+
+
+def upload(torch: Any, device: Any, vectors: Vectors) -> Any:
+    """Put rows on the device; on the CPU they are not copied if torch can use them as they are."""
+    return torch.from_numpy(np.require(vectors, np.float32, ["C_CONTIGUOUS", "WRITEABLE"])).to(device)
+
+
+def best_on_device(torch: Any, queries: Any, targets: Any, kept: int, width: int) -> tuple[Any, Any]:
+    """Find the `kept` largest float32 scores of each query and their targets, in no order."""
+    values = torch.empty((len(queries), 0), device=queries.device)
+    columns = torch.empty((len(queries), 0), dtype=torch.int64, device=queries.device)
+    for first in range(0, len(targets), width):
+        scores = queries @ targets[first : first + width].T
+        best, where = torch.topk(scores, min(kept, scores.shape[1]), dim=1, sorted=False)
+        values, columns = torch.cat([values, best], dim=1), torch.cat([columns, where + first], dim=1)
+        if values.shape[1] > kept:
+            values, where = torch.topk(values, kept, dim=1, sorted=False)
+            columns = columns.gather(1, where)
+    return values, columns
+
+
+def count_on_device(torch: Any, queries: Any, targets: Any, limits: list[Any], width: int) -> tuple[Any, ...]:
+    """Count, for each query, the scores above its upper limit and those between its limits; list the latter.
+
+    What cannot be compared (a NaN) is listed too. A query that has more than `BAND` is not listed any further.
+    """
+    low, high = limits
+    above = torch.zeros(len(queries), dtype=torch.int64, device=queries.device)
+    near = torch.zeros_like(above)
+    parts = list[tuple[Any, Any, Any]]()
+    for first in range(0, len(targets), width):
+        scores = queries @ targets[first : first + width].T
+        over = scores > high
+        band = ~(over | (scores < low))
+        above += over.sum(dim=1)
+        near += band.sum(dim=1)
+        band &= (near <= BAND)[:, None]
+        lines, columns = torch.nonzero(band, as_tuple=True)
+        parts.append((lines, columns + first, scores[lines, columns]))
+    return above, near, *(torch.cat(part) for part in zip(*parts, strict=True))
+
+
+def error_bound(queries: Vectors, targets: Vectors) -> Floats:
+    """Bound the error of each query's float32 scores, on a device that may take subnormal numbers for 0."""
+    from bilex.kernels.topk import row_norms, slack_factor
+
+    dimension, norms = queries.shape[1], row_norms(queries)
+    longest = float(row_norms(targets).max(initial=0.0))
+    slack = slack_factor(dimension) * longest * norms + dimension * 2.0**-125 * (2 + norms + longest)
+    slack[norms * longest > 1e38] = np.inf  # sums that may overflow say nothing
+    return np.asarray(slack)
+
+
+def check_bound(exact: Floats, values: Vectors, slack: Floats) -> None:
+    """Raise if the device was less exact than float32 allows: then nothing that it says is proved."""
+    if (np.abs(exact - values) > slack).any():
+        raise BilexError(
+            "torch does not compute in float32 on this device, so its answers would not be exact; use --engine local"
+        )
