@@ -144,8 +144,6 @@ def test_no_query(engine: Engine) -> None:
 
 @pytest.mark.parametrize("k", [-1, 0, 8])
 def test_k_beyond_the_targets(engine: Engine, k: int) -> None:
-    if isinstance(engine, ReusingEngine) and k < 1:
-        pytest.xfail("the reusing engine does not look at k < 1 yet")
     with pytest.raises(ValueError, match=f"k is {k}, with 7 targets"):
         engine.top_k(rows(0, 3, 2), rows(1, 7, 2), k)
 

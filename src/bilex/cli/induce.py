@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.options import json_option, print_json, quiet_option, wrong_usage
-from bilex.errors import NothingMatchedWarning
+from bilex.cli.options import command_line, json_option, print_json, quiet_option, wrong_usage
+from bilex.errors import BilexWarning, NothingMatchedWarning
 from bilex.priors import PRIOR_NAMES
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ __all__ = ["induce"]
     "--seed",
     default="identical",
     show_default=True,
-    metavar="identical|numerals|FILE",
-    help="Where to start: words spelt the same, numerals, or a dictionary file.",
+    metavar="identical|numerals|FILE|RUN/reviewed",
+    help="Where to start: words spelt the same, numerals, a dictionary file, or a run that was reviewed.",
 )
 @click.option("--method", default="ruder2018", show_default=True, metavar="NAME", help="A method by its name.")
 @click.option(
@@ -50,6 +50,8 @@ __all__ = ["induce"]
     metavar="local|torch[=DEVICE]|dask[=ADDRESS]",
     help="Where the searches run: on this machine's cores, in torch (cuda, mps or cpu), on a Dask cluster.",
 )
+@click.option("--report/--no-report", default=True, help="Write report.html, a page that shows and judges the run.")
+@click.option("--reuse/--no-reuse", default=True, help="Keep answers of the last search that are proved still right.")
 @click.option("--threads", type=click.IntRange(1), help="Worker threads.  [default: all cores]")
 @json_option
 @quiet_option
@@ -62,6 +64,8 @@ def induce(
     limit: int,
     complete: bool,
     engine: str,
+    report: bool,
+    reuse: bool,
     threads: int | None,
     as_json: bool,
     quiet: bool,
@@ -69,7 +73,8 @@ def induce(
 ) -> None:
     """Learn a lexicon from the word vectors SRC and TRG.
 
-    Writes the directory RUN with lexicon.tsv, model.safetensors and run.json.
+    Writes the directory RUN with lexicon.tsv, model.safetensors, run.json and report.html, and says whether the
+    lexicon looks sound, doubtful or failed.
     """
     from bilex.cli.progress import watch
     from bilex.embeddings import load
@@ -77,6 +82,8 @@ def induce(
     from bilex.formats.pairs import read_pairs
     from bilex.induction import induce as learn
     from bilex.methods import find_method
+    from bilex.reviews import is_reviewed, read_reviewed
+    from bilex.report import FAILED, REPORT, write_report
     from bilex.rundir import run_directory
     from bilex.seeds import SEED_NAMES
 
@@ -90,19 +97,26 @@ def induce(
         open_engine(engine, threads=threads, progress=reporter.rows) as where,
     ):
         warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place
-        if seed not in SEED_NAMES and not Path(seed).exists():
+        if is_reviewed(seed):
+            read_reviewed(seed)
+        elif seed not in SEED_NAMES and not Path(seed).exists():
             read_pairs(seed)  # says what is wrong, before the vectors are read
         reporter.stage(f"reading {src}")
         source = load(src, limit)
         reporter.stage(f"reading {trg}")
         target = load(trg, limit)
-        run = learn(source, target, seed, chosen, complete=complete, engine=where, reporter=reporter)
+        run = learn(source, target, seed, chosen, complete=complete, engine=where, reuse=reuse, reporter=reporter)
         reporter.stage("writing")
+        run.info["command"] = command_line(click.get_current_context())
+        if report:
+            write_report(run, folder / REPORT, where)
         run.write(folder)
+    if run.info["verdict"]["level"] == FAILED and (quiet or as_json):
+        warnings.warn(f"{place}: {' '.join(verdict_lines(run))}", BilexWarning, stacklevel=1)
     if as_json:
         print_json({"run": place, **run.info})
     elif not quiet:
-        summarise(run, place)
+        summarise(run, place, f", report: {Path(place) / REPORT}" if report else "")
 
 
 def default_output(src: str, trg: str) -> str:
@@ -111,7 +125,7 @@ def default_output(src: str, trg: str) -> str:
     return "-".join(names)
 
 
-def summarise(run: Run, place: str) -> None:
+def summarise(run: Run, place: str, reported: str) -> None:
     """Say in a few lines what came out."""
     iterations, used = run.info["iterations"], run.info["configuration"]["seed"]["used"]
     click.echo(
@@ -121,7 +135,20 @@ def summarise(run: Run, place: str) -> None:
     gap = iterations[-1]["certificate_gap"]
     proof = "" if gap is None else f", certificate gap {gap:.1g}"
     click.echo(f"mean cosine {iterations[-1]['mean_cosine']:.4f}{proof}")
-    click.echo(f"lexicon: {Path(place) / 'lexicon.tsv'}")
+    click.echo("\n".join(verdict_lines(run)))
+    click.echo(f"lexicon: {Path(place) / 'lexicon.tsv'}{reported}")
+
+
+def verdict_lines(run: Run) -> list[str]:
+    """Say what the run is worth, and if that is in doubt why, and what to try next."""
+    verdict = run.info["verdict"]
+    if verdict["level"] == "sound":
+        return ["verdict: the lexicon looks sound"]
+    said = {"failed": "the run failed, do not use its lexicon", "doubtful": "the lexicon looks doubtful"}
+    return [
+        f"verdict: {said[verdict['level']]}. {' '.join(verdict['reasons'][:2])}",
+        f"next: {' '.join(verdict['advice'][:2])}",
+    ]
 
 
 def plural(count: int, noun: str) -> str:

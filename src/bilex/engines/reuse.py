@@ -54,7 +54,7 @@ class ReusingEngine:
 
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query."""
-        if k >= min(self.keep, len(targets)):
+        if not 1 <= k < min(self.keep, len(targets)):
             return self.inside.top_k(queries, targets, k)
         if targets is not self._targets or self._queries is None or self._queries.shape != queries.shape:
             return self._start(queries, targets, k)
