@@ -11,8 +11,8 @@ If the k-th best of the M targets, scored afresh with q', is above that, the k b
 and nothing has to be searched. Only the other queries are searched again. The answers are those of the engine
 inside, to the bit: the bound is checked with room for rounding, and ties across it count as not above.
 
-The trick applies while the targets are the very same array and the queries are as many as before; otherwise
-everything is searched. To switch it off, use the engine inside.
+The trick applies from the second search on, while the targets are the very same array and the queries are as many
+as before; otherwise everything is searched. To switch it off, use the engine inside.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ class ReusingEngine:
         """Find the k targets of largest inner product for each query."""
         if not 1 <= k < min(self.keep, len(targets)):
             return self.inside.top_k(queries, targets, k)
-        if targets is not self._targets or self._queries is None or self._queries.shape != queries.shape:
+        if targets is not self._targets:  # only targets that come again are worth remembering more than was asked for
+            self._targets, self._queries, self.searched = targets, None, len(queries)
+            return self.inside.top_k(queries, targets, k)
+        if self._queries is None or self._queries.shape != queries.shape:
             return self._start(queries, targets, k)
         return self._again(queries, targets, k)
 
@@ -70,7 +73,7 @@ class ReusingEngine:
 
         found = self.inside.top_k(queries, targets, min(self.keep, len(targets)))
         self.searched = len(queries)
-        self._targets, self._queries = targets, queries.copy()
+        self._queries = queries.copy()
         self._kept, self._bound = found.indices, found.scores[:, -1].copy()
         self._longest = float(row_norms(targets).max(initial=0.0))
         return Neighbours(found.indices[:, :k], found.scores[:, :k])
