@@ -5,20 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bilex.arrays import Floats, Indices
-from bilex.errors import InputError
+from bilex.errors import BilexError, InputError
 from bilex.formats.atomic import atomic_write_text
+from bilex.formats.lexicons import HEADER, plain, tsv_lines
+from bilex.formats.notebook import table
 
-__all__ = ["MATCHING", "RETRIEVAL", "SEED", "Entry", "Lexicon"]
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["MATCHING", "RETRIEVAL", "SEED", "Entry", "Lexicon", "plain"]
 
 MATCHING, SEED, RETRIEVAL = "matching", "seed", "retrieval"
-HEADER = ("source", "target", "score", "rank", "mutual", "origin")
-SEPARATORS = str.maketrans("\t\n\r", "   ")
+SHOWN = 10
 
 
 class Entry(NamedTuple):
@@ -65,17 +69,30 @@ class Lexicon:
         )
 
     def __repr__(self) -> str:
-        lines = [f"{e.source}  {e.target}  {e.score:.3f}" for e in self.head(10)]
-        more = [f"... {len(self) - 10} more"] if len(self) > 10 else []
+        lines = [f"{e.source}  {e.target}  {e.score:.3f}" for e in self.head(SHOWN)]
+        more = [f"... {len(self) - SHOWN} more"] if len(self) > SHOWN else []
         return "\n".join([f"Lexicon of {len(self)} pairs", *lines, *more])
+
+    def _repr_html_(self) -> str:
+        """Show the first entries in a notebook."""
+        rows = [
+            (e.source, e.target, f"{e.score:.3f}", str(e.rank), "yes" if e.mutual else "no", e.origin)
+            for e in self.head(SHOWN)
+        ]
+        return table(f"Lexicon of {len(self):,} pairs", HEADER, rows, len(self) - len(rows))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Give it as a pandas data frame, one row for each entry; needs ``pip install 'bilex[pandas]'``."""
+        try:
+            import pandas
+        except ImportError:
+            raise BilexError("to_pandas needs pandas, which is missing; pip install 'bilex[pandas]'") from None
+        columns = (self.source, self.target, self.score, self.rank, self.mutual, self.origin)
+        return pandas.DataFrame(dict(zip(HEADER, columns, strict=True)))
 
     def to_tsv(self) -> str:
         """Write it as a tab-separated table with a header; a tab or line end inside a word becomes a space."""
-        lines = ["\t".join(HEADER)]
-        lines += [
-            f"{plain(e.source)}\t{plain(e.target)}\t{e.score:.6f}\t{e.rank}\t{e.mutual:d}\t{e.origin}" for e in self
-        ]
-        return "\n".join(lines) + "\n"
+        return "".join(tsv_lines(self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save it as a tab-separated table, whole or not at all."""
@@ -95,11 +112,6 @@ class Lexicon:
         columns = tuple(zip(*entries, strict=True)) or ((),) * len(HEADER)
         source, target, score, rank, mutual, origin = columns
         return cls(source, target, np.array(score, float), np.array(rank, int), np.array(mutual, bool), origin)
-
-
-def plain(word: str) -> str:
-    """Take out what would break the table."""
-    return word.translate(SEPARATORS)
 
 
 def parse_entry(fields: tuple[str, ...], path: str | os.PathLike[str], number: int) -> Entry:

@@ -19,6 +19,7 @@ from bilex.evaluation.gold import Gold
 from bilex.evaluation.hubness import Hubness, evaluate_hubness
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
 from bilex.evaluation.translation import NotCovered, TranslationScore, evaluate_translation
+from bilex.formats.notebook import table
 from bilex.formats.pairs import read_pairs
 from bilex.lexicon import Lexicon
 from bilex.mapping import unit
@@ -81,6 +82,21 @@ class Run:
         return (
             f"Run({self.source.name or 'source'} -> {self.target.name or 'target'}, {len(self.lexicon)} pairs{cosine})"
         )
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what was learnt from what, and the first entries."""
+        configuration, last = self.info.get("configuration", {}), (self.info.get("iterations") or [{}])[-1]
+        facts = {
+            "source": f"{self.source.name or 'source'}, {len(self.source):,} words",
+            "target": f"{self.target.name or 'target'}, {len(self.target):,} words",
+            "method": configuration.get("method", {}).get("name", ""),
+            "seed": configuration.get("seed", {}).get("name", ""),
+            "iterations": len(self.info.get("iterations", ())),
+            "mean cosine": f"{last['mean_cosine']:.4f}" if "mean_cosine" in last else "",
+            "stopped": self.info.get("stopped", ""),
+        }
+        rows = [(name, str(value)) for name, value in facts.items() if value != ""]
+        return table("Run", (), rows) + self.lexicon._repr_html_()
 
     def translate(
         self, word: str, k: int = 5, *, retrieval: str = "csls", reverse: bool = False, engine: Engine | None = None

@@ -46,11 +46,18 @@ def compare(
     Lists the words whose first answers differ and where at least one is right, in RUN_A's order of frequency. Only
     queries that both runs cover count. The p-value is that of the exact two-sided McNemar test.
     """
+    from bilex.cli.progress import watch
+    from bilex.engines import find_engine
     from bilex.runs import Run
 
     if as_tsv and as_json:
         raise click.UsageError("--tsv and --json exclude each other", click.get_current_context())
-    compared = Run.load(run_a).compare(Run.load(run_b), gold, retrieval=retrieval, reverse=reverse)
+    with watch(quiet or as_json) as reporter:
+        reporter.stage("reading")
+        first, second = Run.load(run_a), Run.load(run_b)
+        reporter.stage("searching")
+        engine = find_engine("local", progress=reporter.rows)
+        compared = first.compare(second, gold, retrieval=retrieval, reverse=reverse, engine=engine)
     figures, differing = compared.figures(), compared.differing(wrong=wrong)
     words = differing[:limit]
     if as_json:

@@ -29,10 +29,17 @@ def evaluate(run: str, gold: str, retrieval: str, reverse: bool, convention: str
     A query is covered if it has a vector, and one of its translations has. p@k and mrr are over the covered queries
     unless --convention says otherwise; p@1 is always reported by all three conventions.
     """
+    from bilex.cli.progress import watch
+    from bilex.engines import find_engine
     from bilex.runs import Run
 
-    del quiet  # there is nothing to leave out
-    figures = Run.load(run).evaluate(gold, retrieval=retrieval, reverse=reverse, convention=convention).figures()
+    with watch(quiet or as_json) as reporter:
+        reporter.stage("reading")
+        loaded = Run.load(run)
+        reporter.stage("searching")
+        engine = find_engine("local", progress=reporter.rows)
+        found = loaded.evaluate(gold, retrieval=retrieval, reverse=reverse, convention=convention, engine=engine)
+    figures = found.figures()
     if as_json:
         print_json(figures)
         return

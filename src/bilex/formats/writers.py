@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -19,7 +19,16 @@ from bilex.formats.streams import display
 __all__ = ["write_vectors"]
 
 
-def write_vectors(path: str | os.PathLike[str], words: Sequence[str], vectors: NDArray[np.float32]) -> None:
+Progress = Callable[[int, int], None]
+_ROWS_AT_A_TIME = 1000
+
+
+def write_vectors(
+    path: str | os.PathLike[str],
+    words: Sequence[str],
+    vectors: NDArray[np.float32],
+    progress: Progress | None = None,
+) -> None:
     """Write words and vectors in the format that the name's ending asks for.
 
     Parameters
@@ -29,20 +38,22 @@ def write_vectors(path: str | os.PathLike[str], words: Sequence[str], vectors: N
         ``.safetensors``.
     words, vectors
         One row per word.
+    progress
+        Called now and then with (rows written, rows in all).
     """
     suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
     if suffixes[-1:] == [".safetensors"]:
         _write_safetensors(path, words, vectors)
     elif suffixes[-1:] == [".bin"]:
         with atomic_write(path) as file:
-            _write_word2vec(path, file, words, vectors)
+            _write_word2vec(path, file, words, vectors, progress)
     elif suffixes[-1:] in ([".vec"], [".txt"]):
         with atomic_write(path) as file:
-            _write_text(path, file, words, vectors)
+            _write_text(path, file, words, vectors, progress)
     elif suffixes in ([".vec", ".gz"], [".txt", ".gz"]):
         # No name and no time in the gzip header: the same vectors give the same bytes.
         with atomic_write(path) as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
-            _write_text(path, cast(BinaryIO, packed), words, vectors)
+            _write_text(path, cast(BinaryIO, packed), words, vectors, progress)
     else:
         raise BilexError(
             f"{os.fspath(path)}: the name's ending does not tell the format; "
@@ -51,12 +62,16 @@ def write_vectors(path: str | os.PathLike[str], words: Sequence[str], vectors: N
 
 
 def _write_text(
-    path: str | os.PathLike[str], file: BinaryIO, words: Sequence[str], vectors: NDArray[np.float32]
+    path: str | os.PathLike[str],
+    file: BinaryIO,
+    words: Sequence[str],
+    vectors: NDArray[np.float32],
+    progress: Progress | None,
 ) -> None:
     count, dimension = vectors.shape
     row_format = " %.9g" * dimension + "\n"  # nine digits are enough to get every float32 back exactly
     file.write(f"{count} {dimension}\n".encode())
-    for word, vector in zip(words, vectors, strict=True):
+    for word, vector in _rows(words, vectors, progress):
         encoded = word.encode("utf-8")
         fields = fields_of(encoded)
         splits_wrongly = len(fields) > 1 and is_number(fields[1])
@@ -66,11 +81,15 @@ def _write_text(
 
 
 def _write_word2vec(
-    path: str | os.PathLike[str], file: BinaryIO, words: Sequence[str], vectors: NDArray[np.float32]
+    path: str | os.PathLike[str],
+    file: BinaryIO,
+    words: Sequence[str],
+    vectors: NDArray[np.float32],
+    progress: Progress | None,
 ) -> None:
     count, dimension = vectors.shape
     file.write(f"{count} {dimension}\n".encode())
-    for word, vector in zip(words, vectors, strict=True):
+    for word, vector in _rows(words, vectors, progress):
         encoded = word.encode("utf-8")
         if b" " in encoded or encoded.lstrip(b"\r\n") != encoded:
             raise _unwritable(path, word)
@@ -86,6 +105,16 @@ def _write_safetensors(path: str | os.PathLike[str], words: Sequence[str], vecto
     joined = np.frombuffer("\n".join(words).encode("utf-8"), dtype=np.uint8)
     with atomic_path(path) as temporary:
         save_file({"vectors": np.ascontiguousarray(vectors), "words": joined}, temporary)
+
+
+def _rows(
+    words: Sequence[str], vectors: NDArray[np.float32], progress: Progress | None
+) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    """Pair each word with its vector, and tell how far it is."""
+    for done, row in enumerate(zip(words, vectors, strict=True), 1):
+        yield row
+        if progress is not None and (done % _ROWS_AT_A_TIME == 0 or done == len(words)):
+            progress(done, len(words))
 
 
 def _unwritable(path: str | os.PathLike[str], word: str) -> BilexError:

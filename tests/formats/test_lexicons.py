@@ -1,0 +1,148 @@
+"""Lexicons out: every format can be read back, whatever the words hold."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bilex.errors import BilexWarning
+from bilex.formats.lexicons import (
+    Row,
+    jsonl_lines,
+    language_tag,
+    legible,
+    muse_lines,
+    plain,
+    tei_lines,
+    tsv_lines,
+)
+from bilex.formats.pairs import read_pairs
+from bilex.lexicon import Lexicon
+from tests.hostile import HOSTILE, hostile_lexicon
+
+TEI = "{http://www.tei-c.org/ns/1.0}"
+LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+
+
+def rows_of(*pairs: tuple[str, str]) -> list[Row]:
+    return [(source, target, 0.5, 1, True, "matching") for source, target in pairs]
+
+
+def tei_pairs(text: str) -> list[tuple[str, str]]:
+    root = ElementTree.fromstring(text.encode("utf-8"))
+    return [
+        (entry.findtext(f"{TEI}form/{TEI}orth") or "", quote.text or "")
+        for entry in root.iter(f"{TEI}entry")
+        for quote in entry.findall(f"{TEI}sense/{TEI}cit[@type='trans']/{TEI}quote")
+    ]
+
+
+def quietly(lines: Iterable[str]) -> str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BilexWarning)
+        return "".join(lines)
+
+
+def test_tsv_is_verbatim(tmp_path: Path) -> None:
+    text = "".join(tsv_lines(hostile_lexicon()))
+    assert [line.split("\t")[0] for line in text.split("\n")[1:-1]] == list(HOSTILE)
+    (tmp_path / "lexicon.tsv").write_bytes(text.encode("utf-8"))
+    back = Lexicon.load(tmp_path / "lexicon.tsv")
+    assert (back.source, back.target) == (hostile_lexicon().source, hostile_lexicon().target)
+
+
+def test_jsonl_is_one_object_on_each_line_for_every_reader() -> None:
+    text = "".join(jsonl_lines([*hostile_lexicon(), *rows_of(("a\tb", "c\r\nd"))]))
+    lines = text.splitlines()  # also splits at U+2028 and the like
+    assert [json.loads(line)["source"] for line in lines] == [*HOSTILE, "a\tb"]
+    assert json.loads(lines[-1]) == {
+        "source": "a\tb",
+        "target": "c\r\nd",
+        "score": 0.5,
+        "rank": 1,
+        "mutual": True,
+        "origin": "matching",
+    }
+    assert "שלום" in text  # readable, not escaped
+
+
+def test_muse_leaves_out_words_with_spaces_and_counts_them(tmp_path: Path) -> None:
+    rows = rows_of(("house", "maison"), ("new york", "ville"), ("city", "nouvelle\u00a0ville"), ("=1+1", "@x"))
+    with pytest.warns(BilexWarning) as caught:
+        text = "".join(muse_lines(rows))
+    assert text == "house maison\n=1+1 @x\n"
+    message = "2 pairs with a space in a word left out (first: 'new york', line 2); tsv and jsonl keep them"
+    assert [str(each.message) for each in caught] == [message]
+    (tmp_path / "pairs.txt").write_text(text, "utf-8")
+    assert read_pairs(tmp_path / "pairs.txt") == [("house", "maison"), ("=1+1", "@x")]
+
+
+def test_muse_says_nothing_if_there_is_nothing_to_say() -> None:
+    assert "".join(muse_lines(rows_of(("a", "b")))) == "a b\n"
+
+
+@given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=5, unique=True))
+def test_any_words_survive(pairs: list[tuple[str, str]]) -> None:
+    rows = rows_of(*pairs)
+    table = [line.split("\t")[:2] for line in "".join(tsv_lines(rows)).split("\n")[1:-1]]
+    assert table == [[plain(source), plain(target)] for source, target in pairs]
+    objects = [json.loads(line) for line in "".join(jsonl_lines(rows)).splitlines()]
+    assert [(each["source"], each["target"]) for each in objects] == pairs
+    found = tei_pairs(quietly(tei_lines(rows, "en", "fr", "a test")))
+    assert sorted(found) == sorted((legible(source), legible(target)) for source, target in pairs)
+    for line in quietly(muse_lines(rows)).split("\n")[:-1]:
+        assert tuple(line.split()) in pairs
+
+
+def test_tei_is_a_dictionary_in_freedicts_flavour() -> None:
+    rows = rows_of(("house", "maison"), ("tree", "arbre"), ("house", "domicile"))
+    root = ElementTree.fromstring("".join(tei_lines(rows, "wiki.en", "fr", "bilex & co")))
+    assert root.tag == f"{TEI}TEI"
+    described = root.find(f"{TEI}teiHeader/{TEI}fileDesc")
+    assert described is not None
+    assert [child.tag.removeprefix(TEI) for child in described] == [  # the order that TEI prescribes
+        "titleStmt",
+        "extent",
+        "publicationStmt",
+        "sourceDesc",
+    ]
+    assert described.findtext(f"{TEI}titleStmt/{TEI}title") == "wiki.en-fr bilingual lexicon"
+    assert described.findtext(f"{TEI}titleStmt/{TEI}respStmt/{TEI}name") == "bilex & co"
+    assert described.findtext(f"{TEI}extent") == "2 headwords"
+    assert described.findtext(f"{TEI}publicationStmt/{TEI}availability/{TEI}licence/{TEI}p")
+    assert [each.get("ident") for each in root.iter(f"{TEI}language")] == ["en", "fr"]
+    body = root.find(f"{TEI}text/{TEI}body")
+    assert body is not None and body.get(LANG) == "en"
+    assert {each.get(LANG) for each in root.iter(f"{TEI}cit")} == {"fr"}
+    assert [entry.findtext(f"{TEI}form/{TEI}orth") for entry in body] == ["house", "tree"]
+    assert [quote.text for quote in body[0].iter(f"{TEI}quote")] == ["maison", "domicile"]
+
+
+def test_tei_shows_hostile_words_as_text_and_counts_what_xml_cannot_hold() -> None:
+    with pytest.warns(BilexWarning, match=r"6 words with characters that XML does not have.*'a\\x00b'"):
+        text = "".join(tei_lines(list(hostile_lexicon()), "</title>", "]]>", "x"))
+    assert tei_pairs(text) == [(legible(e.source), legible(e.target)) for e in hostile_lexicon()]
+    assert "<img" not in text
+    assert legible("a\x00b") == "a\ufffdb"
+
+
+@pytest.mark.parametrize(
+    ("name", "tag"),
+    [("en", "en"), ("wiki.en", "en"), ("cc.zh-Hant", "zh-Hant"), ("pt_BR", "pt-BR"), ("", "und"), ("vectors", "und")],
+)
+def test_language_tags(name: str, tag: str) -> None:
+    assert language_tag(name) == tag
+
+
+def test_an_empty_lexicon() -> None:
+    empty = list(hostile_lexicon().head(0))
+    assert "".join(jsonl_lines(empty)) == "".join(muse_lines(empty)) == ""
+    assert tei_pairs("".join(tei_lines(empty, "en", "fr", "x"))) == []
