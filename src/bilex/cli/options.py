@@ -12,6 +12,7 @@ import click
 from bilex.errors import BilexError
 
 __all__ = [
+    "command_line",
     "json_option",
     "print_json",
     "quiet_option",
@@ -47,6 +48,26 @@ def wrong_usage() -> Iterator[None]:
         yield
     except BilexError as error:
         raise click.UsageError(str(error), click.get_current_context(silent=True)) from None
+
+
+def command_line(context: click.Context) -> list[str]:
+    """Give the command as it can be given again: its arguments, and the options that are not at their defaults."""
+    given = [p for p in context.command.params if p.name and is_given(context, p.name)]
+    words = ["bilex", str(context.info_name)]
+    for parameter in sorted(given, key=lambda parameter: isinstance(parameter, click.Option)):
+        value = context.params[str(parameter.name)]
+        if isinstance(parameter, click.Option) and parameter.is_flag:
+            words.append(parameter.opts[-1] if value else parameter.secondary_opts[-1])
+        elif isinstance(parameter, click.Option):
+            words += [parameter.opts[-1], str(value)]
+        else:
+            words.append(str(value))
+    return words
+
+
+def is_given(context: click.Context, name: str) -> bool:
+    """Say whether a parameter was on the command line."""
+    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 def print_json(data: Mapping[str, Any]) -> None:
