@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 import time
 import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +23,12 @@ from bilex.errors import BilexError, BilexWarning, NothingMatchedWarning
 from bilex.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
 from bilex.methods import DEFAULT_METHOD, Method, find_method
 from bilex.progress import Reporter
+from bilex.report.evidence import seed_agreement
+from bilex.report.verdict import judge
 from bilex.retrieval import SharedSpace
 from bilex.rundir import file_sha256
 from bilex.runs import Run
-from bilex.seeds import IDENTICAL, Seed, SeedLike, find_seed
+from bilex.seeds import IDENTICAL, SEED_NAMES, Seed, SeedLike, find_seed
 from bilex.threads import thread_count
 from bilex.version import __version__
 
@@ -85,9 +89,10 @@ def induce(
     lexicon = build_lexicon(learnt, space, engine, complete=complete)
     info = {
         "version": __version__,
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in ("numpy", "numba")}},
         "configuration": {
             "method": asdict(learnt.method),
-            "seed": {"name": learnt.seed.name, "given": learnt.seed.given, "used": len(learnt.seed)},
+            "seed": describe_seed(learnt, space, engine),
             "kept": len(settled["kept"]),
             "forbidden": len(settled["forbidden"]),
             "complete": complete,
@@ -100,7 +105,9 @@ def induce(
         "pairs": len(learnt.fit.matching),
         "iterations": [asdict(iteration) for iteration in learnt.fit.iterations],
     }
-    return Run(learnt.source, learnt.target, learnt.fit.theta, space, lexicon, info)
+    run = Run(learnt.source, learnt.target, learnt.fit.theta, space, lexicon, info)
+    info["verdict"] = judge(run).summary()
+    return run
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +222,21 @@ def describe(side: Embeddings) -> dict[str, Any]:
     """Say what a language's vectors were, for ``run.json``; what came through a pipe cannot be read again."""
     files = [{"path": path, "sha256": file_sha256(path) if Path(path).is_file() else None} for path in side.paths]
     return {"name": side.name, "words": len(side), "dimension": side.dimension, "files": files}
+
+
+def describe_seed(learnt: Learnt, space: SharedSpace, engine: Engine) -> dict[str, Any]:
+    """Say what the seed was, for ``run.json``, and how much of it the run bears out."""
+    seed, matching, method = learnt.seed, learnt.fit.matching, learnt.method
+    read = seed.name not in SEED_NAMES and Path(seed.name).is_file()
+    most = method.max_rank if method.self_learning else None
+    rows, induced = (seed.source, seed.target), (matching.source, matching.target)
+    return {
+        "name": seed.name,
+        "given": seed.given,
+        "used": len(seed),
+        **({"sha256": file_sha256(seed.name)} if read else {}),
+        "agreement": seed_agreement(rows, induced, most, space, engine),
+    }
 
 
 def label(side: Embeddings) -> str:

@@ -29,7 +29,7 @@ def test_the_run_directory_is_that_of_the_contract(bilex: Bilex, work: Path) -> 
     assert outcome.code == 0
     assert outcome.err == ""
     assert "lexicon: new/lexicon.tsv" in outcome.out
-    assert set(contents(work / "new")) == {"lexicon.tsv", "model.safetensors", "run.json"}
+    assert set(contents(work / "new")) == {"lexicon.tsv", "model.safetensors", "report.html", "run.json"}
     assert (work / "new").stat().st_mode & 0o777 == 0o755
     manifest = json.loads((work / "new" / "run.json").read_text("utf-8"))
     assert manifest["version"] == package.__version__
@@ -88,7 +88,7 @@ def test_json_is_one_object_and_nothing_else(bilex: Bilex, work: Path) -> None:
 def test_in_a_pipe_there_is_no_progress_and_quiet_is_silent(work: Path) -> None:
     outcome = spawn("induce", "src.vec", "trg.vec", "-o", "new")
     assert (outcome.code, outcome.err) == (0, "")
-    assert len(outcome.out.splitlines()) == 3
+    assert len(outcome.out.splitlines()) == 4
     assert spawn("induce", "src.vec", "trg.vec", "-o", "new", "--quiet") == (0, "", "")
 
 

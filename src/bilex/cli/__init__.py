@@ -19,6 +19,7 @@ from bilex.cli.demo import demo
 from bilex.cli.evaluate import evaluate
 from bilex.cli.hubness import hubness
 from bilex.cli.induce import induce
+from bilex.cli.report import report
 from bilex.cli.reproduce import reproduce
 from bilex.cli.similarity import similarity
 from bilex.cli.sweep import sweep
@@ -59,7 +60,7 @@ def bilex(context: click.Context) -> None:
         context.exit(WRONG_USAGE)
 
 
-for command in (demo, induce, translate, evaluate, similarity, hubness, compare, reproduce, sweep):
+for command in (demo, induce, translate, evaluate, similarity, hubness, compare, report, reproduce, sweep):
     bilex.add_command(command)
 
 

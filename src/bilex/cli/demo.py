@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.options import json_option, print_json, quiet_option
+from bilex.cli.options import command_line, json_option, print_json, quiet_option
 
 if TYPE_CHECKING:
     from bilex.em import Iteration
@@ -23,9 +23,10 @@ DOUBTFUL = 5
 
 @click.command()
 @click.option("-o", "--output", default="bilex-demo", show_default=True, metavar="RUN", help="The directory to write.")
+@click.option("--report/--no-report", default=True, help="Write report.html, a page that shows and judges the run.")
 @json_option
 @quiet_option
-def demo(output: str, as_json: bool, quiet: bool) -> None:
+def demo(output: str, report: bool, as_json: bool, quiet: bool) -> None:
     """Learn an English-French lexicon from the shipped vectors and show it.
 
     Starts from nothing but words that are spelt the same in both languages.
@@ -33,6 +34,7 @@ def demo(output: str, as_json: bool, quiet: bool) -> None:
     from bilex.embeddings import load
     from bilex.formats.pairs import read_pairs
     from bilex.induction import induce
+    from bilex.report import REPORT, write_report
     from bilex.rundir import run_directory
 
     say = (lambda line="": None) if quiet or as_json else click.echo
@@ -45,6 +47,9 @@ def demo(output: str, as_json: bool, quiet: bool) -> None:
         say("\nlearning from identical strings (the first time, numba compiles the kernels)")
         say("iteration    pairs  mean cosine  log-likelihood  certificate gap")
         run = induce(source, target, "identical", reporter=_lines(say))
+        run.info["command"] = command_line(click.get_current_context())
+        if report:
+            write_report(run, folder / REPORT)
         run.write(folder)
     say(f"{run.info['stopped']}\n")
     scores: dict[str, Any] = {}
@@ -60,7 +65,9 @@ def demo(output: str, as_json: bool, quiet: bool) -> None:
     for entry in entries:
         say(f"  {entry.source:16} {entry.target:18} {entry.score:.3f}")
     seconds = time.perf_counter() - started
-    say(f"\n{seconds:.0f} s. Lexicon: {Path(output) / 'lexicon.tsv'}. Next: bilex translate {output} house")
+    reported = f"; report: {Path(output) / REPORT}" if report else ""
+    say(f"\nverdict: the lexicon looks {run.info['verdict']['level']}{reported}")
+    say(f"{seconds:.0f} s. Lexicon: {Path(output) / 'lexicon.tsv'}. Next: bilex translate {output} house")
     if as_json:
         print_json({"run": output, "seconds": round(seconds, 2), "scores": scores, **run.info})
 

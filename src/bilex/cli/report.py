@@ -1,0 +1,47 @@
+"""``bilex report``: one page that shows and judges a run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from bilex.cli.options import json_option, print_json, quiet_option, run_argument
+
+__all__ = ["report"]
+
+NEEDED = {"version", "configuration", "inputs", "threads", "stopped", "seconds", "iterations"}
+
+
+@click.command()
+@run_argument
+@click.option("-o", "--output", metavar="FILE", help="The page to write.  [default: RUN/report.html]")
+@json_option
+@quiet_option
+def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
+    """Write a page that shows RUN and says whether its lexicon looks sound, doubtful or failed.
+
+    The page is one HTML file that loads nothing from anywhere; send it, print it, open it on a phone.
+    """
+    from bilex.cli.progress import watch
+    from bilex.engines import find_engine
+    from bilex.errors import InputError
+    from bilex.report import REPORT, judge, write_report
+    from bilex.rundir import MANIFEST
+    from bilex.runs import Run
+
+    with watch(quiet or as_json) as reporter:
+        reporter.stage("reading")
+        loaded = Run.load(run)
+        if missing := sorted(NEEDED - set(loaded.info)):
+            raise InputError(Path(run) / MANIFEST, f"it does not say {missing[0]!r}", "run `bilex induce` again")
+        reporter.stage("judging")
+        verdict = judge(loaded)
+        place = output or str(Path(run) / REPORT)
+        write_report(loaded, place, find_engine("local", progress=reporter.rows))
+    if as_json:
+        print_json({"report": place, "verdict": verdict.summary(), "figures": asdict(verdict.figures)})
+    elif not quiet:
+        click.echo(f"{verdict.headline}. {' '.join(verdict.reasons)}")
+        click.echo(f"report: {place}")

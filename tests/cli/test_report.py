@@ -1,0 +1,107 @@
+"""`bilex report`, and what `bilex induce` says of a run's worth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from tests.cli.helpers import Bilex, contents, refused
+from tests.languages import Languages, vec_text
+
+
+def test_induce_writes_the_report_and_report_writes_the_same(bilex: Bilex, work: Path) -> None:
+    page = (work / "run" / "report.html").read_bytes()
+    outcome = bilex("report", "run", "-o", "page.html")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("This lexicon looks sound. ")
+    assert outcome.out.endswith("report: page.html\n")
+    assert (work / "page.html").read_bytes() == page
+    (work / "run" / "report.html").unlink()
+    assert bilex("report", "run", "-q") == (0, "", "")
+    assert (work / "run" / "report.html").read_bytes() == page
+
+
+def test_no_report_writes_none(bilex: Bilex, work: Path) -> None:
+    outcome = bilex("induce", "src.vec", "trg.vec", "-o", "new", "--no-report")
+    assert outcome.code == 0
+    assert "report" not in outcome.out
+    assert set(contents(work / "new")) == {"lexicon.tsv", "model.safetensors", "run.json"}
+
+
+def test_json_has_the_verdict_and_its_figures(bilex: Bilex, work: Path) -> None:
+    printed = json.loads(bilex("report", "run", "--json").out)
+    assert set(printed) == {"report", "verdict", "figures"}
+    manifest = json.loads((work / "run" / "run.json").read_text("utf-8"))
+    assert printed["verdict"] == manifest["verdict"]
+    assert set(printed["verdict"]) == {"level", "reasons", "advice"}
+    assert printed["figures"]["pairs"] == manifest["pairs"]
+    agreement = manifest["configuration"]["seed"]["agreement"]
+    assert 0 < agreement["matched"] <= agreement["words"] <= manifest["configuration"]["seed"]["used"]
+
+
+def test_the_summary_says_sound_and_where_the_report_is(bilex: Bilex, work: Path) -> None:
+    out = bilex("induce", "src.vec", "trg.vec", "-o", "new").out
+    assert "verdict: the lexicon looks sound\n" in out
+    assert "report: new/report.html\n" in out
+
+
+def test_a_failed_run_is_called_failed_with_what_to_try(bilex: Bilex, work: Path, languages: Languages) -> None:
+    target = languages.target
+    mixed = np.random.default_rng(0).permutation(target.vectors)
+    Path("mixed.vec").write_text(vec_text(target.words, mixed), "utf-8")
+    arguments = ("induce", "src.vec", "mixed.vec", "--log-odds", "0.2", "-o", "new")
+    outcome = bilex(*arguments)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "verdict: the run failed, do not use its lexicon. " in outcome.out
+    assert "next: Try another seed" in outcome.out
+    quiet = bilex(*arguments, "--quiet")
+    assert (quiet.code, quiet.out) == (0, "")
+    assert quiet.err.startswith("bilex: warning: new: verdict: the run failed")
+    assert quiet.err.count("\n") == 1
+    printed = json.loads(bilex(*arguments, "--json").out)
+    assert printed["verdict"]["level"] == "failed"
+    assert "This run failed" in (work / "new" / "report.html").read_text("utf-8")
+
+
+def test_the_command_is_kept_and_makes_the_same_lexicon(bilex: Bilex, work: Path) -> None:
+    Path("seed file.txt").write_text("".join(f"{s} {t}\n" for s, t in (line.split() for line in gold(work)[:50])))
+    given = ["induce", "src.vec", "trg.vec", "--seed", "seed file.txt", "--exact", "--no-reuse", "-o", "new", "-q"]
+    assert bilex(*given).code == 0
+    kept = json.loads((work / "new" / "run.json").read_text("utf-8"))["command"]
+    first = (work / "new" / "lexicon.tsv").read_bytes()
+    assert kept[:4] == ["bilex", "induce", "src.vec", "trg.vec"]
+    assert {"--exact", "--no-reuse", "seed file.txt"} <= set(kept)
+    assert "'seed file.txt'" in (work / "new" / "report.html").read_text("utf-8").replace("&#39;", "'")
+    assert bilex(*kept[1:]).code == 0
+    assert (work / "new" / "lexicon.tsv").read_bytes() == first
+
+
+def gold(work: Path) -> list[str]:
+    """The lines of the gold dictionary whose words have no space."""
+    return (work / "gold.txt").read_text().splitlines()
+
+
+def test_a_broken_run_is_one_line(bilex: Bilex, work: Path) -> None:
+    refused(bilex("report", "nowhere"), "nowhere", "this is not a run directory")
+    (work / "run" / "run.json").write_text('{"format": 1')
+    refused(bilex("report", "run"), "run.json", "this is not a whole run.json")
+
+
+def test_a_damaged_model_is_one_line_and_the_old_report_stays(bilex: Bilex, work: Path) -> None:
+    page = (work / "run" / "report.html").read_bytes()
+    (work / "run" / "model.safetensors").write_bytes(b"x")
+    refused(bilex("report", "run"), "model.safetensors", "damaged")
+    assert (work / "run" / "report.html").read_bytes() == page
+
+
+def test_a_place_that_cannot_be_written_is_one_line(bilex: Bilex, work: Path) -> None:
+    refused(bilex("report", "run", "-o", "nowhere/page.html"), "nowhere/page.html: cannot be written")
+
+
+def test_a_manifest_with_things_missing_is_one_line(bilex: Bilex, work: Path) -> None:
+    path = work / "run" / "run.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({"format": 1, "files": manifest["files"]}))
+    refused(bilex("report", "run"), "run.json", "run `bilex induce` again")
