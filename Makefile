@@ -2,12 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help install demo test lint bench results clean
+.PHONY: help install demo test lint docs bench results clean
 
 help:
 	@echo "make demo     learn an English-French lexicon from the shipped vectors"
 	@echo "make test     run the tests"
 	@echo "make lint     check style, types and layers"
+	@echo "make docs     build the documentation site in build/docs"
 	@echo "make bench    measure against the peers"
 	@echo "make results  measure on the shared data and write docs/results.md"
 	@echo "make install  make .venv with bilex and all that developing it needs"
@@ -30,6 +31,10 @@ help:
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	@touch $@
 
+.venv/documenting: .venv/made pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
 install: .venv/developing
 
 demo: .venv/installed
@@ -43,6 +48,9 @@ lint: .venv/developing
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: .venv/documenting
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 
 bench: .venv/benchmarking
 	$(BIN)/python -m benchmarks

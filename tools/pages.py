@@ -1,0 +1,52 @@
+"""Pages of the documentation that are made from something else: help, the notebook, the list of pages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from bilex.cli import bilex
+
+
+def command_line_page() -> str:
+    """Write what every command says about itself."""
+    parts = [
+        "# Command line",
+        "Data goes to stdout, progress and warnings to stderr. `--json` prints one object and nothing else. Exit code "
+        "0 is done, 1 failed, 2 wrong usage, 130 interrupted; an error is one line that says what to do.",
+        fence("text", help_of("bilex", bilex)),
+    ]
+    for name, command in bilex.commands.items():
+        parts += [f"## bilex {name}", fence("text", help_of(f"bilex {name}", command))]
+    return "\n\n".join(parts) + "\n"
+
+
+def help_of(name: str, command: click.Command) -> str:
+    """Give the help of a command, as wide as on the page."""
+    settings = {**command.context_settings, "terminal_width": 86, "max_content_width": 86}
+    with click.Context(command, info_name=name, **settings) as context:
+        return command.get_help(context)
+
+
+def tutorial_page(path: Path) -> str:
+    """Write a notebook as a page: its text, and its code in blocks."""
+    parts = []
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        text = "".join(cell["source"])
+        parts.append(text if cell["cell_type"] == "markdown" else fence("python", text))
+    return "\n\n".join(parts) + "\n"
+
+
+def listing_page(folder: Path) -> str:
+    """Write the first page, with the pages that it does not name instead of its ``*``."""
+    text = (folder / "index.md").read_text("utf-8")
+    named = {"index", *text.split("\n")}
+    rest = sorted(path.stem for path in folder.glob("*.md") if path.stem not in named)
+    return text.replace("\n*\n", "".join(f"\n{name}" for name in rest) + "\n")
+
+
+def fence(language: str, text: str) -> str:
+    """Put a text into a block that it cannot end itself."""
+    return f"``````{language}\n{text}\n``````"
