@@ -56,7 +56,8 @@ def induce(
     source, target
         The word vectors of the two languages, most frequent word first, as `bilex.load` gives them.
     seed
-        ``"identical"``, ``"numerals"``, a dictionary file, or pairs of words.
+        ``"identical"``, ``"numerals"``, a dictionary file, ``"RUN/reviewed"`` (the lexicon of an earlier run as it
+        was reviewed, whose accepted pairs are kept and whose rejected pairs are forbidden), or pairs of words.
     method
         The name of a method, or a `Method`.
     kept, forbidden
@@ -81,8 +82,18 @@ def induce(
     reporter = reporter or Reporter()
     engine = engine or LocalEngine(progress=reporter.rows)
     started = time.perf_counter()
-    settled = {"kept": list(kept), "forbidden": list(forbidden)}
-    learnt = learn(source, target, seed, method, **settled, engine=engine, reuse=reuse, reporter=reporter, **changes)
+    learnt = learn(
+        source,
+        target,
+        seed,
+        method,
+        kept=kept,
+        forbidden=forbidden,
+        engine=engine,
+        reuse=reuse,
+        reporter=reporter,
+        **changes,
+    )
     reporter.stage("measuring")
     space = learnt.space(engine)
     reporter.stage("ranking")
@@ -93,8 +104,8 @@ def induce(
         "configuration": {
             "method": asdict(learnt.method),
             "seed": describe_seed(learnt, space, engine),
-            "kept": len(settled["kept"]),
-            "forbidden": len(settled["forbidden"]),
+            "kept": len(learnt.seed.kept),
+            "forbidden": len(learnt.seed.forbidden),
             "complete": complete,
             "engine": type(engine).__name__,
         },
@@ -105,6 +116,8 @@ def induce(
         "pairs": len(learnt.fit.matching),
         "iterations": [asdict(iteration) for iteration in learnt.fit.iterations],
     }
+    if learnt.seed.settled:  # so that the review of this run can go on from there
+        info["reviewed"] = {name: list(map(list, getattr(learnt.seed, name))) for name in ("kept", "forbidden")}
     run = Run(learnt.source, learnt.target, learnt.fit.theta, space, lexicon, info)
     info["verdict"] = judge(run).summary()
     return run
@@ -146,11 +159,11 @@ def learn(
     method = (find_method(method) if isinstance(method, str) else method).with_changes(changes)
     check(source, target, method)
     source, target = method.prepare(source), method.prepare(target)
-    pairs = find_seed(seed, source, target)
+    pairs = find_seed(seed, source, target).settling(kept, forbidden)
     reporter.stage("learning")
     rows = (pairs.source, pairs.target)
     searcher = ReusingEngine(engine) if reuse else engine
-    settled = Constraints(rows_of(kept, source, target), rows_of(forbidden, source, target))
+    settled = Constraints(rows_of(pairs.kept, source, target), rows_of(pairs.forbidden, source, target))
     result = fit(source.vectors, target.vectors, rows, method.settings(), searcher, reporter.iteration, settled)
     if not len(result.matching):
         warnings.warn(
@@ -201,7 +214,8 @@ def build_lexicon(learnt: Learnt, space: SharedSpace, engine: Engine, *, complet
     """Put the matched pairs, and on request the best neighbour of every other source word, into a lexicon."""
     source, target, seed = learnt.source, learnt.target, learnt.seed
     rows, columns = learnt.fit.matching.source, learnt.fit.matching.target
-    seeds = set(zip(seed.source.tolist(), seed.target.tolist(), strict=True))
+    given = rows_of(seed.kept, source, target) if seed.reviewed else seed  # the rest of a lexicon is but a start
+    seeds = set(zip(given.source.tolist(), given.target.tolist(), strict=True))
     origin = [SEED if pair in seeds else MATCHING for pair in zip(rows.tolist(), columns.tolist(), strict=True)]
     if complete:
         rest = np.setdiff1d(np.arange(len(source)), rows)

@@ -40,6 +40,8 @@ TENSORS = {  # name: type, and shape: n source words of d dimensions, m target w
     "source_nearest": ("int64", "n"),
     "target_nearest": ("int64", "m"),
 }
+REVIEWS = "review.sqlite"  # a person's work: never thrown away
+BESIDE = ("", "-journal", "-wal", "-shm")  # what SQLite puts next to it
 FILES = {LEXICON, MODEL, MANIFEST, "report.html"}  # what a run directory may hold; only such a one is replaced
 OPTIONAL = "target_map"  # only where the target's side is mapped too
 
@@ -79,6 +81,8 @@ def check_replaceable(place: Path) -> None:
     if place.resolve() in (Path.cwd(), *Path.cwd().parents):
         raise BilexError(f"{place}: the current folder cannot be replaced; {elsewhere}")
     names = {entry.name for entry in place.iterdir()}
+    if names & {REVIEWS + ending for ending in BESIDE}:
+        raise BilexError(f"{place}: holds {REVIEWS}, a person's review, which would be lost; {elsewhere}")
     if names and MANIFEST not in names:
         raise BilexError(f"{place}: exists and is not a run of bilex; {elsewhere}")
     if foreign := sorted(names - FILES):

@@ -1,6 +1,7 @@
 """Where EM starts: pairs of words that are taken to be translations (paper, section 6.1, "Seed Dictionaries").
 
-A seed is a dictionary, or comes for free: words spelt the same in both languages, or numerals.
+A seed is a dictionary, or comes for free: words spelt the same in both languages, or numerals. Or it is the lexicon
+of an earlier run as a person has reviewed it, ``RUN/reviewed``; then some pairs are settled beyond the start.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from bilex.arrays import Indices
 from bilex.embeddings import Embeddings
 from bilex.errors import BilexError, InputError
 from bilex.formats.pairs import read_pairs
+from bilex.reviews import is_reviewed, read_reviewed
 
 __all__ = ["IDENTICAL", "NUMERALS", "SEED_NAMES", "Seed", "SeedLike", "find_seed"]
 
@@ -25,23 +27,42 @@ SEED_NAMES = (IDENTICAL, NUMERALS)
 NUMERAL = re.compile("[0-9]+")
 
 SeedLike = str | os.PathLike[str] | Iterable[tuple[str, str]]
-"""``"identical"``, ``"numerals"``, the name of a dictionary file, or pairs of words."""
+"""``"identical"``, ``"numerals"``, the name of a dictionary file, ``"RUN/reviewed"``, or pairs of words."""
 
 
 @dataclass(frozen=True, eq=False)
 class Seed:
     """The pairs of a seed that both vocabularies know, as rows in ascending order.
 
-    `name` says where they came from; `given` counts the pairs before words without a vector were left out.
+    `name` says where they came from; `given` counts the pairs before words without a vector were left out. `kept` and
+    `forbidden` are pairs that a reviewer has settled, known or not. `reviewed` says that the pairs are a lexicon after
+    its review, so that only the kept ones are anybody's word.
     """
 
     name: str
     source: Indices
     target: Indices
     given: int
+    kept: tuple[tuple[str, str], ...] = ()
+    forbidden: tuple[tuple[str, str], ...] = ()
+    reviewed: bool = False
 
     def __len__(self) -> int:
         return len(self.source)
+
+    @property
+    def settled(self) -> bool:
+        """Whether any pair is settled."""
+        return bool(self.kept or self.forbidden)
+
+    def settling(self, kept: Iterable[tuple[str, str]], forbidden: Iterable[tuple[str, str]]) -> Seed:
+        """Settle more pairs; what is said now counts more than what the seed said."""
+        kept, forbidden = dict.fromkeys(kept), dict.fromkeys(forbidden)
+        return replace(
+            self,
+            kept=(*kept, *(pair for pair in self.kept if pair not in kept and pair not in forbidden)),
+            forbidden=(*forbidden, *(pair for pair in self.forbidden if pair not in kept and pair not in forbidden)),
+        )
 
 
 def find_seed(seed: SeedLike, source: Embeddings, target: Embeddings) -> Seed:
@@ -56,6 +77,8 @@ def find_seed(seed: SeedLike, source: Embeddings, target: Embeddings) -> Seed:
         return identical_words(source, target)
     if isinstance(seed, str) and seed == NUMERALS:
         return identical_words(source, target, NUMERAL, NUMERALS)
+    if isinstance(seed, str | os.PathLike) and is_reviewed(seed):
+        return from_review(os.fspath(seed), source, target)
     if isinstance(seed, str | os.PathLike):
         return from_file(os.fspath(seed), source, target)
     pairs = list(seed)
@@ -88,6 +111,19 @@ def from_file(path: str, source: Embeddings, target: Embeddings) -> Seed:
             "put the source word first, and check the case of the words",
         )
     return found
+
+
+def from_review(path: str, source: Embeddings, target: Embeddings) -> Seed:
+    """Take the lexicon of a run as it was reviewed."""
+    reviewed = read_reviewed(path)
+    found = look_up(reviewed.pairs, source, target, path)
+    if not len(found):
+        raise InputError(
+            path,
+            f"none of the {len(reviewed.pairs)} pairs left by the review is in both vocabularies",
+            "give the vectors that the run was learnt from",
+        )
+    return replace(found, kept=tuple(reviewed.kept), forbidden=tuple(reviewed.forbidden), reviewed=True)
 
 
 def look_up(pairs: Sequence[tuple[str, str]], source: Embeddings, target: Embeddings, name: str) -> Seed:

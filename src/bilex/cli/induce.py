@@ -82,8 +82,8 @@ def induce(
     from bilex.formats.pairs import read_pairs
     from bilex.induction import induce as learn
     from bilex.methods import find_method
-    from bilex.reviews import is_reviewed, read_reviewed
     from bilex.report import FAILED, REPORT, write_report
+    from bilex.reviews import is_reviewed, read_reviewed
     from bilex.rundir import run_directory
     from bilex.seeds import SEED_NAMES
 
