@@ -17,6 +17,7 @@ import click
 from bilex.cli.compare import compare
 from bilex.cli.demo import demo
 from bilex.cli.evaluate import evaluate
+from bilex.cli.explore import explore
 from bilex.cli.hubness import hubness
 from bilex.cli.induce import induce
 from bilex.cli.report import report
@@ -60,7 +61,7 @@ def bilex(context: click.Context) -> None:
         context.exit(WRONG_USAGE)
 
 
-for command in (demo, induce, translate, evaluate, similarity, hubness, compare, report, reproduce, sweep):
+for command in (demo, induce, translate, explore, evaluate, similarity, hubness, compare, report, reproduce, sweep):
     bilex.add_command(command)
 
 

@@ -1,0 +1,91 @@
+"""``bilex explore``: a local page to search a run, browse its lexicon and review it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+import threading
+import webbrowser
+from typing import TYPE_CHECKING
+
+import click
+
+from bilex.cli.options import quiet_option, run_argument
+from bilex.errors import BilexError
+
+if TYPE_CHECKING:
+    from bilex.web.explorer import Explorer
+
+__all__ = ["explore"]
+
+HOST = "127.0.0.1"  # never another: the page has no password
+USUAL, TRIED = 8765, 20
+
+
+@click.command()
+@run_argument
+@click.option("--port", type=click.IntRange(0, 65535), help=f"Where to serve.  [default: {USUAL}, or the next free]")
+@click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
+@quiet_option
+def explore(run: str, port: int | None, no_browser: bool, quiet: bool) -> None:
+    """Serve a local page to search RUN, browse its lexicon and review it, until Ctrl-C.
+
+    Decisions are stored in RUN/review.sqlite as they are made; only this machine can reach the page.
+    """
+    from bilex.cli.progress import watch
+    from bilex.web.explorer import Explorer
+
+    with bind(port) as listening:
+        with watch(quiet) as reporter:
+            reporter.stage(f"reading {run}")
+            explorer = Explorer.open(run)
+        address = f"http://{HOST}:{listening.getsockname()[1]}/"
+        with contextlib.suppress(KeyboardInterrupt):  # which is how it is meant to end
+            click.echo(address)
+            if not quiet:
+                click.echo("Ctrl-C ends it", err=True)
+            serve(explorer, listening, None if no_browser else address)
+
+
+def bind(port: int | None) -> socket.socket:
+    """Take the port that was asked for, 0 for any; or the usual one, or the next that is free."""
+    ports = [port] if port is not None else [*range(USUAL, USUAL + TRIED), 0]
+    for number in ports:
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, number))
+            listening.listen(128)
+        except OSError as error:
+            listening.close()
+            reason = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
+            problem = f"port {number} {reason}; choose another with --port, or leave it out"
+        else:
+            return listening
+    raise BilexError(problem)
+
+
+def serve(explorer: Explorer, listening: socket.socket, address: str | None) -> None:
+    """Serve the page until Ctrl-C; open the address in a browser if given."""
+    import uvicorn
+
+    from bilex.web.app import create_app
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if address is not None:
+                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+    app = create_app(explorer, listening.getsockname()[1])
+    config = uvicorn.Config(
+        app,
+        log_level="error",
+        access_log=False,
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=1,
+        timeout_keep_alive=30,
+    )
+    Server(config).run([listening])

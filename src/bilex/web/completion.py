@@ -1,0 +1,71 @@
+"""Finding words while they are typed: by their beginning, whatever their case and accents."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilex.arrays import Indices
+
+__all__ = ["Completion", "TextIndex", "fold"]
+
+SEPARATOR = "\n"  # no word has one
+
+
+def fold(text: str) -> str:
+    """Take away case, accents and width, so that what is easily typed finds what is written."""
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(char for char in parts if not unicodedata.combining(char)) or text
+
+
+class Completion:
+    """The words of a language in alphabetical order, to be asked for the most frequent ones with a beginning."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = words
+        folded = np.array([fold(word) for word in words], object)
+        self.order: Indices = np.argsort(folded, kind="stable")
+        self.folded: list[str] = folded[self.order].tolist()
+
+    def __call__(self, prefix: str, limit: int) -> list[int]:
+        """Give the rows of the words that begin so: what is spelt exactly so first, then by frequency."""
+        from bisect import bisect_left
+
+        sought = fold(prefix)
+        first = bisect_left(self.folded, sought)
+        last = bisect_left(self.folded, sought + "\U0010ffff", lo=first)
+        rows = self.order[first:last]
+        if len(rows) > limit:
+            rows = np.partition(rows, limit)[: limit + 1]
+        exact = [row for row in self.order[first : self._end_of(sought, first)].tolist() if self.words[row] == prefix]
+        return [*exact, *(row for row in np.sort(rows).tolist() if row not in exact)][:limit]
+
+    def _end_of(self, sought: str, first: int) -> int:
+        from bisect import bisect_right
+
+        return bisect_right(self.folded, sought, lo=first)
+
+
+class TextIndex:
+    """Texts in one long string, so that looking for a part of them is one quick scan."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        folded = [fold(text).replace(SEPARATOR, " ") for text in texts]
+        self.joined = SEPARATOR.join(folded)
+        self.starts = np.cumsum([0, *(len(text) + 1 for text in folded)])[:-1]
+
+    def containing(self, part: str) -> NDArray[np.bool_]:
+        """Say of each text whether it contains the part."""
+        found = np.zeros(len(self.starts), bool)
+        sought = fold(part)
+        if SEPARATOR in sought:
+            return found
+        places = np.array([match.start() for match in re.finditer(re.escape(sought), self.joined)], np.int64)
+        found[np.searchsorted(self.starts, places, side="right") - 1] = True
+        return found

@@ -1,0 +1,83 @@
+// The lexicon as a table; the server sorts, filters and cuts out the page.
+
+import { Refused, get } from "./api.js";
+import { byId, complain, element, number, score, wordLink } from "./dom.js";
+import { decisionTag } from "./search.js";
+
+const PAGE = 50;
+const state = { sort: "frequency", descending: false, offset: 0, total: 0 };
+let asked = 0;
+
+const fields = () => Array.from(byId("filters").querySelectorAll("input, select"));
+
+export function start() {
+  if (window.matchMedia("(max-width: 48rem)").matches) byId("filter-box").open = false;
+  let timer = 0;
+  for (const field of fields()) {
+    field.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => load(0), field.tagName === "SELECT" ? 0 : 150);
+    });
+  }
+  byId("clear-filters").addEventListener("click", () => {
+    for (const field of fields()) field.value = "";
+    load(0);
+  });
+  for (const button of document.querySelectorAll("[data-sort]")) {
+    button.addEventListener("click", () => {
+      const { sort } = button.dataset;
+      state.descending = state.sort === sort ? !state.descending : sort === "score";
+      state.sort = sort;
+      load(0);
+    });
+  }
+  const last = () => Math.max(0, Math.floor((state.total - 1) / PAGE) * PAGE);
+  byId("first-page").addEventListener("click", () => load(0));
+  byId("previous-page").addEventListener("click", () => load(Math.max(0, state.offset - PAGE)));
+  byId("next-page").addEventListener("click", () => load(Math.min(last(), state.offset + PAGE)));
+  byId("last-page").addEventListener("click", () => load(last()));
+}
+
+export const show = () => load(state.offset);
+
+async function load(offset) {
+  const turn = (asked += 1);
+  const filters = Object.fromEntries(fields().filter((field) => field.value).map((field) => [field.name, field.value]));
+  const query = { ...filters, sort: state.sort, descending: Number(state.descending), offset, limit: PAGE };
+  let page;
+  try {
+    page = await get("entries", query);
+  } catch (error) {
+    if (error instanceof Refused) complain(error.message);
+    return;
+  }
+  if (turn !== asked) return; // a newer question was faster
+  Object.assign(state, { offset, total: page.total });
+  byId("table").tBodies[0].replaceChildren(...page.rows.map(line));
+  const end = offset + page.rows.length;
+  byId("found").textContent = page.total === 1 ? "1 row" : `${number(page.total)} rows`;
+  byId("place").textContent = page.total ? `${number(offset + 1)}–${number(end)}` : "none";
+  for (const id of ["first-page", "previous-page"]) byId(id).disabled = offset === 0;
+  for (const id of ["next-page", "last-page"]) byId(id).disabled = end >= page.total;
+  for (const button of document.querySelectorAll("[data-sort]")) {
+    const direction = state.descending ? "descending" : "ascending";
+    button.parentElement.setAttribute("aria-sort", button.dataset.sort === state.sort ? direction : "none");
+  }
+}
+
+function line(row) {
+  const cell = (kind, ...content) => element("td", { class: kind }, ...content);
+  return element(
+    "tr",
+    { class: row.entry === null ? "unmatched" : row.decision },
+    cell("number", row.frequency ? number(row.frequency) : ""),
+    cell("", wordLink(row.source, "source")),
+    cell("", row.target === null ? element("span", { class: "aside" }, "—") : wordLink(row.target, "target")),
+    cell("number extra", row.target_frequency ? number(row.target_frequency) : ""),
+    cell("number", score(row.score)),
+    cell("number extra", row.rank === null ? "" : number(row.rank)),
+    cell("extra", row.mutual === null ? "" : row.mutual ? "yes" : "no"),
+    cell("extra", row.origin),
+    cell("", row.decision === "undecided" ? "" : decisionTag(row)),
+  );
+}

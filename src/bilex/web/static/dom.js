@@ -1,0 +1,74 @@
+// Building the page. Words only ever become text nodes, so whatever they hold is shown and never run.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+// Marks that would turn the text around them, and control characters: shown by their number.
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/;
+
+export const byId = (id) => document.getElementById(id);
+const meta = (name) => document.querySelector(`meta[name="bilex-${name}"]`).content;
+export const names = { source: meta("source"), target: meta("target") };
+export const token = meta("token");
+export const otherSide = (side) => (side === "source" ? "target" : "source");
+
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  set(made, attributes);
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+export function drawn(tag, attributes = {}, text = "") {
+  const made = document.createElementNS(SVG, tag);
+  set(made, attributes);
+  if (text) made.textContent = text;
+  return made;
+}
+
+function set(made, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+}
+
+// A word as it is written: kept apart from the direction of the text around it, in the language's own glyphs.
+export function word(text, side) {
+  const made = element("bdi", { class: `word ${side || ""}`, lang: languageOf(side) });
+  for (const char of visible(text)) {
+    made.append(char.hidden ? element("span", { class: "hidden-character" }, char.text) : char.text);
+  }
+  return made;
+}
+
+export function plainText(text) {
+  return visible(text).map((part) => part.text).join("");
+}
+
+function visible(text) {
+  if (!HIDDEN.test(text)) return [{ text }];
+  return Array.from(text, (char) =>
+    HIDDEN.test(char)
+      ? { hidden: true, text: `U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}` }
+      : { text: char },
+  );
+}
+
+export function languageOf(side) {
+  return /^[a-z]{2,3}$/.test(names[side] || "") ? names[side] : null;
+}
+
+export function wordLink(text, side) {
+  return element("a", { class: "word-link", href: addressOf(side, text) }, word(text, side));
+}
+
+export const addressOf = (side, text) => `#search/${side}/${encodeURIComponent(text)}`;
+export const number = (value) => value.toLocaleString("en");
+export const score = (value) => (value === null ? "" : value.toFixed(3).replace("-", "−"));
+
+export function complain(text) {
+  const place = byId("problem");
+  place.textContent = text;
+  place.hidden = !text;
+}

@@ -1,0 +1,93 @@
+// Learning again from the review, and what that changed.
+
+import { Refused, get, post } from "./api.js";
+import { byId, element, names, number, word } from "./dom.js";
+
+const TITLES = { changed: "Changed", gained: "Gained", lost: "Lost" };
+let watching = 0;
+
+export async function startRetraining() {
+  byId("retrain").disabled = true;
+  try {
+    draw(await post("retrain/start"));
+    watch();
+  } catch (error) {
+    if (error instanceof Refused) draw({ state: "failed", error: error.message });
+  }
+}
+
+export async function watchRetraining() {
+  const found = await get("retrain");
+  draw(found);
+  if (found.state === "running") watch();
+}
+
+function watch() {
+  clearTimeout(watching);
+  watching = setTimeout(async () => {
+    try {
+      const found = await get("retrain");
+      draw(found);
+      if (found.state === "running") watch();
+    } catch {
+      /* the problem is on the page */
+    }
+  }, 400);
+}
+
+function draw(found) {
+  const place = byId("retraining");
+  place.hidden = found.state === "idle";
+  byId("retrain").disabled = found.state === "running";
+  place.className = `retraining ${found.state}`;
+  if (found.state === "running") {
+    const pairs = found.pairs === null ? "" : `, ${number(found.pairs)} pairs`;
+    place.replaceChildren(
+      element("p", {}, `Learning again into ${found.run}: ${found.stage}, iteration ${found.iterations}${pairs}.`),
+      element("progress", { "aria-label": "Learning again" }),
+    );
+  } else if (found.state === "failed") {
+    place.replaceChildren(element("p", {}, `Learning again failed: ${found.error}`));
+  } else if (found.state === "done") {
+    place.replaceChildren(...result(found));
+  }
+}
+
+function result(found) {
+  const { changed, gained, lost, same } = found.counts;
+  return [
+    element("h2", {}, "What changed"),
+    element(
+      "p",
+      {},
+      `The new run is ${found.run}, beside this one. ${number(changed)} source words changed their translation, `,
+      `${number(gained)} gained one, ${number(lost)} lost theirs, ${number(same)} stayed as they were. Look at it with `,
+      element("code", {}, `bilex explore ${found.run}`),
+      ".",
+    ),
+    element("div", { class: "changes" }, ...Object.keys(TITLES).map((kind) => changes(kind, found))),
+  ];
+}
+
+function changes(kind, found) {
+  const items = found.changes[kind].map((change) =>
+    element(
+      "li",
+      {},
+      word(change.source, "source"),
+      ": ",
+      ...(change.before.length ? [element("del", {}, ...joined(change.before)), " "] : []),
+      ...(change.after.length ? [element("ins", {}, ...joined(change.after))] : []),
+    ),
+  );
+  const total = found.counts[kind];
+  const more = total > items.length ? `, the first ${number(items.length)}` : "";
+  return element(
+    "details",
+    { open: kind === "changed" },
+    element("summary", {}, `${TITLES[kind]} (${number(total)}${more})`),
+    element("ul", { "aria-label": `${names.source} words that ${kind}` }, ...items),
+  );
+}
+
+const joined = (words) => words.flatMap((text, place) => (place ? [", ", word(text, "target")] : [word(text, "target")]));

@@ -1,0 +1,166 @@
+// The search: everything about one word.
+
+import { Refused, get } from "./api.js";
+import { combobox } from "./combobox.js";
+import { addressOf, byId, element, names, number, otherSide, score, word, wordLink } from "./dom.js";
+import { picture } from "./picture.js";
+
+let shown = null;
+
+export function start() {
+  combobox(byId("search-word"), byId("search-list"), { choose: go });
+  let timer = 0;
+  window.addEventListener("resize", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => shown && drawPicture(shown), 150);
+  });
+}
+
+async function go(text, side) {
+  if (side) return open(side, text);
+  const found = await get("complete", { prefix: text.trim() });
+  const exact = found.words.find((item) => item.word === text.trim()) || found.words[0];
+  if (exact) return open(exact.side, exact.word);
+  byId("word").replaceChildren(
+    element("p", { class: "empty" }, "No word of either language begins with “", word(text.trim()), "”."),
+  );
+}
+
+function open(side, text) {
+  location.hash = addressOf(side, text);
+}
+
+export async function show(side, text) {
+  const input = byId("search-word");
+  if (!side) {
+    if (!shown) await welcome();
+    input.focus();
+    return;
+  }
+  try {
+    const found = await get("word", { side, word: text });
+    shown = found;
+    if (document.activeElement !== input) input.value = found.word;
+    input.value = found.word;
+    byId("word").replaceChildren(...describe(found));
+    drawPicture(found);
+  } catch (error) {
+    if (!(error instanceof Refused)) return;
+    shown = null;
+    byId("word").replaceChildren(element("p", { class: "empty" }, word(text), `: ${error.message}`));
+  }
+}
+
+async function welcome() {
+  const page = await get("entries", { limit: 12, matched: 1 });
+  const words = page.rows.flatMap((row) => [wordLink(row.source, "source"), " "]);
+  byId("word").replaceChildren(
+    element("p", { class: "empty" }, "Type the beginning of a word; accents and capitals may be left out."),
+    element("p", { class: "try" }, "For example: ", ...words),
+  );
+}
+
+function describe(found) {
+  const other = otherSide(found.side);
+  return [
+    element(
+      "div",
+      { class: "headword" },
+      element("h2", {}, word(found.word, found.side)),
+      element("p", {}, `${names[found.side]}, frequency rank ${number(found.frequency)}`, ...elsewhere(found)),
+    ),
+    matched(found, other),
+    hub(found),
+    element(
+      "div",
+      { class: "lists" },
+      ranking(`Best in ${names[other]}`, "by CSLS", found.csls, other),
+      ranking(`Nearest in ${names[other]}`, "by cosine", found.nn, other),
+      ranking(`Neighbours in ${names[found.side]}`, "by cosine", found.neighbours, found.side),
+      caption(),
+    ),
+  ];
+}
+
+function caption() {
+  return element(
+    "figure",
+    { class: "picture" },
+    element("div", { id: "picture" }),
+    element(
+      "figcaption",
+      {},
+      element("span", { class: "key source" }, names.source),
+      element("span", { class: "key target" }, names.target),
+      "The shared space around it, along the two directions in which these words differ most. Lines join pairs of the lexicon.",
+    ),
+  );
+}
+
+function elsewhere(found) {
+  if (!found.elsewhere) return [];
+  const link = element("a", { href: addressOf(found.elsewhere, found.word) }, `also a word of ${names[found.elsewhere]}`);
+  return [" · ", link];
+}
+
+function matched(found, other) {
+  if (!found.entries.length) {
+    return element("p", { class: "matched none" }, "Not in the lexicon: the matching left this word alone.");
+  }
+  const entries = found.entries.map((entry) =>
+    element(
+      "li",
+      {},
+      wordLink(entry[other], other),
+      element("span", { class: "score" }, score(entry.score)),
+      element("span", { class: "tag" }, entry.origin),
+      element("span", { class: "tag" }, entry.mutual ? "mutual" : "not mutual"),
+      entry.decision === "undecided" ? null : decisionTag(entry),
+    ),
+  );
+  return element("div", { class: "matched" }, element("h3", {}, "In the lexicon"), element("ul", {}, ...entries));
+}
+
+export function decisionTag(entry) {
+  const tag = element("span", { class: `tag ${entry.decision}` }, entry.decision);
+  if (entry.correction) tag.append(": ", word(entry.correction, "target"));
+  return tag;
+}
+
+function hub(found) {
+  const { count, mean, hub: is, place, of } = found.hub;
+  const other = names[otherSide(found.side)];
+  const often = `The nearest neighbour of ${number(count)} ${other} ${count === 1 ? "word" : "words"}`;
+  const usual = `${mean.toFixed(2)} on average`;
+  const text = is ? `A hub. ${often} (${usual}); place ${number(place)} of ${number(of)}.` : `${often} (${usual}): not a hub.`;
+  return element("p", { class: is ? "hub is" : "hub" }, text);
+}
+
+function ranking(title, note, found, side) {
+  const top = Math.max(...found.map((item) => item.score), 0.001);
+  return element(
+    "section",
+    { class: "ranking" },
+    element("h3", {}, title, " ", element("small", {}, note)),
+    element(
+      "ol",
+      {},
+      ...found.map((item) =>
+        element(
+          "li",
+          {},
+          wordLink(item.word, side),
+          element("meter", { min: 0, max: top, value: Math.max(item.score, 0), "aria-hidden": "true" }),
+          element("span", { class: "score" }, score(item.score)),
+        ),
+      ),
+    ),
+  );
+}
+
+async function drawPicture(found) {
+  const holder = byId("picture");
+  if (!holder || byId("view-search").hidden) return;
+  const place = new Map(found.picture.map((point, index) => [`${point.side} ${point.word}`, index]));
+  picture(holder, found.picture, found.pairs.map(([s, t]) => [place.get(`source ${s}`), place.get(`target ${t}`)]));
+}

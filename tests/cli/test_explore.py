@@ -1,0 +1,109 @@
+"""``bilex explore`` and ``--seed RUN/reviewed`` as a user runs them."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bilex import Run
+from bilex.reviews import Reviews
+from tests.cli.helpers import Bilex, contents, refused
+from tests.web.helpers import serving
+
+
+@pytest.mark.parametrize("harm", ["missing", "empty", "half", "manifest", "damaged", "review"])
+def test_a_broken_run_is_one_line(bilex: Bilex, work: Path, harm: str) -> None:
+    run = work / "run"
+    if harm == "missing":
+        run = work / "nowhere"
+    elif harm == "empty":
+        run = work / "empty"
+        run.mkdir()
+    elif harm == "half":
+        (run / "model.safetensors").unlink()
+    elif harm == "manifest":
+        (run / "run.json").write_text('{"format": 1, "fil')
+    elif harm == "damaged":
+        (run / "lexicon.tsv").write_bytes((run / "lexicon.tsv").read_bytes()[:-20])
+    else:
+        (run / "review.sqlite").write_bytes(b"half of a database")
+    refused(bilex("explore", run, "--no-browser", "--port", "0"), str(run))
+
+
+def test_a_port_in_use_is_one_line(bilex: Bilex, work: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        refused(bilex("explore", "run", "--no-browser", "--port", port), f"port {port} is in use", "--port")
+    refused(bilex("explore", "run", "--port", "70000"), "70000", code=2)
+
+
+def test_it_serves_until_ctrl_c(work: Path) -> None:
+    before = contents(work / "run")
+    with serving(work / "run") as (server, address):
+        assert httpx.get(address).status_code == 200
+        assert httpx.get(f"{address}api/word", params={"side": "source", "word": "s1"}).json()["word"] == "s1"
+        server.send_signal(signal.SIGINT)
+        assert server.wait(30) == 0
+        assert server.stderr is not None
+        assert server.stderr.read() == "Ctrl-C ends it\n"
+    assert contents(work / "run") == before  # looking leaves nothing behind
+
+
+def test_only_this_machine_is_served(work: Path) -> None:
+    with serving(work / "run") as (_, address):
+        port = int(address.rstrip("/").rpartition(":")[2])
+        names = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), port, socket.AF_INET)}
+        for name in names - {"127.0.0.1"}:
+            if str(name).startswith("127."):
+                continue
+            with socket.socket() as stranger, pytest.raises(OSError):
+                stranger.settimeout(2)
+                stranger.connect((str(name), port))
+
+
+def test_the_next_port_is_taken(work: Path) -> None:
+    from bilex.cli.explore import USUAL, bind
+
+    with bind(None) as first, bind(None) as second:
+        ports = first.getsockname()[1], second.getsockname()[1]
+        assert ports[0] != ports[1]
+        assert all(port >= USUAL for port in ports)
+        assert first.getsockname()[0] == "127.0.0.1"
+
+
+def reviewed_pairs(work: Path) -> tuple[tuple[str, str], tuple[str, str]]:
+    entries = [e for e in Run.load(work / "run").lexicon if e.origin == "matching"]
+    accepted, rejected = ((e.source, e.target) for e in entries[:2])
+    with Reviews(work / "run") as reviews:
+        reviews.decide(accepted, "accepted", version=0)
+        reviews.decide(rejected, "rejected", version=0)
+    return accepted, rejected
+
+
+def test_learning_again_from_a_review(bilex: Bilex, work: Path) -> None:
+    accepted, rejected = reviewed_pairs(work)
+    arguments = ("induce", "src.vec", "trg.vec", "--max-rank", "200", "--quiet")
+    assert bilex(*arguments, "--seed", "run/reviewed", "-o", "again") == (0, "", "")
+    pairs = {(e.source, e.target) for e in Run.load(work / "again").lexicon}
+    assert accepted in pairs
+    assert rejected not in pairs
+
+
+def test_a_seed_without_a_review(bilex: Bilex, work: Path) -> None:
+    refused(bilex("induce", "src.vec", "trg.vec", "--seed", "run/reviewed", "-o", "again"), "run", "bilex explore run")
+    refused(bilex("induce", "src.vec", "trg.vec", "--seed", "nowhere/reviewed", "-o", "again"), "nowhere/reviewed")
+    assert not (work / "again").exists()
+
+
+def test_a_review_is_not_thrown_away(bilex: Bilex, work: Path) -> None:
+    reviewed_pairs(work)
+    before = contents(work / "run")
+    outcome = bilex("induce", "src.vec", "trg.vec", "-o", "run", "--quiet")
+    refused(outcome, "run", "review.sqlite", "choose another place with -o")
+    assert contents(work / "run") == before

@@ -1,0 +1,56 @@
+"""A small run with hostile words, and its page without a network."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+import bilex
+from bilex.embeddings import Embeddings
+from bilex.web.app import create_app
+from bilex.web.explorer import Explorer
+from tests.languages import make_languages
+from tests.web.helpers import ADDRESS, HOSTILE, PORT, TOKEN
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run, made once. Do not change it."""
+    languages = make_languages(240, 16, 60)
+    source, target = (
+        Embeddings(
+            tuple(dict(zip(side.words[3:], HOSTILE, strict=False)).get(word, word) for word in side.words),
+            side.vectors,
+            name=name,
+        )
+        for side, name in ((languages.source, "en"), (languages.target, "fr"))
+    )
+    place = tmp_path_factory.mktemp("made") / "run"
+    bilex.induce(source, target, languages.gold[60:140], max_rank=200, complete=True).save(place)
+    return place
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    """A fresh copy of the run."""
+    return Path(shutil.copytree(made, tmp_path / "run"))
+
+
+@pytest.fixture
+def explorer(folder: Path) -> Iterator[Explorer]:
+    opened = Explorer.open(folder)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def client(explorer: Explorer) -> Iterator[TestClient]:
+    """The page's own requests: the right host, origin and token."""
+    app = create_app(explorer, PORT, TOKEN)
+    headers = {"x-bilex-token": TOKEN, "origin": ADDRESS}
+    with TestClient(app, base_url=ADDRESS, headers=headers, raise_server_exceptions=False) as opened:
+        yield opened

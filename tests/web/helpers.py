@@ -1,0 +1,46 @@
+"""What the tests of the explorer share."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.cli.helpers import COMMAND
+
+__all__ = ["ADDRESS", "HOSTILE", "PORT", "TOKEN", "serving"]
+
+PORT = 8765
+ADDRESS = f"http://127.0.0.1:{PORT}"
+TOKEN = "the-token-of-the-tests"
+HOSTILE = (
+    "</script><img src=x onerror=document.title='owned'>",
+    '"><svg onload=document.title=`owned`>',
+    "{{7*7}}",
+    "\u202egnp.exe",
+    "=1+1",
+    "../../etc/passwd",
+    "שלום",
+    "日本語",
+    "50%",
+    "a b",
+)
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run ``bilex explore`` as a process of its own; give it and its address."""
+    command = [*COMMAND, "explore", str(folder), "--no-browser", "--port", "0", *arguments]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    assert server.stderr is not None
+    try:
+        address = server.stdout.readline().strip()
+        assert address.startswith("http://127.0.0.1:"), server.stderr.read()
+        yield server, address
+    finally:
+        server.kill()
+        server.wait()
+        server.stdout.close()
+        server.stderr.close()

@@ -1,0 +1,164 @@
+"""Learning again from a review: what was accepted stays, what was rejected goes, and the review is not forgotten."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+import bilex
+from bilex.errors import BilexError, InputError
+from bilex.lexicon import Lexicon
+from bilex.reviews import read_reviewed
+from bilex.web.explorer import Explorer
+from bilex.web.retraining import changed_pairs, learn_again, next_name
+
+
+def induced(run: bilex.Run) -> set[tuple[str, str]]:
+    return {(entry.source, entry.target) for entry in run.lexicon if entry.origin != "retrieval"}
+
+
+def review(explorer: Explorer) -> dict[str, tuple[str, str]]:
+    """Accept, reject and correct one matched pair each; the correction takes the accepted one's neighbour."""
+    table = explorer.table
+    rows = [row for row in range(table.entries) if table.row(row)["origin"] == "matching"]
+    accept, reject, correct = rows[:3]
+    taken = table.target[rows[10]]
+    explorer.decide(accept, "accepted", None, 0)
+    explorer.decide(reject, "rejected", None, 0)
+    explorer.decide(correct, "corrected", taken, 0)
+    return {
+        "accepted": (table.source[accept], table.target[accept]),
+        "rejected": (table.source[reject], table.target[reject]),
+        "wrong": (table.source[correct], table.target[correct]),
+        "corrected": (table.source[correct], taken),
+    }
+
+
+def test_learning_again(explorer: Explorer, folder: Path) -> None:
+    asked = review(explorer)
+    again = learn_again(folder, folder.with_name("run-2"))
+    pairs = induced(again)
+    assert asked["accepted"] in pairs
+    assert asked["corrected"] in pairs
+    assert asked["rejected"] not in pairs
+    assert asked["wrong"] not in pairs
+    saved = bilex.Run.load(folder.with_name("run-2"))
+    assert induced(saved) == pairs
+    assert np.array_equal(saved.source.vectors, explorer.run.source.vectors)  # not normalised twice
+    configuration = saved.info["configuration"]
+    assert configuration["method"] == explorer.run.info["configuration"]["method"]
+    assert configuration["learnt_again_from"] == "run"
+    assert saved.info["inputs"] == explorer.run.info["inputs"]
+    origins = {(entry.source, entry.target): entry.origin for entry in saved.lexicon}
+    assert origins[asked["accepted"]] == origins[asked["corrected"]] == "seed"
+    assert "matching" in origins.values()  # where EM began is not what a person has said
+
+
+def test_a_second_round_remembers_the_first(explorer: Explorer, folder: Path) -> None:
+    asked = review(explorer)
+    second = folder.with_name("run-2")
+    learn_again(folder, second)
+    other = Explorer.open(second)
+    free = next(r for r in range(other.table.entries) if other.table.row(r)["origin"] == "matching")
+    rejected = other.table.source[free], other.table.target[free]
+    other.decide(free, "rejected", None, 0)
+    other.close()
+    reviewed = read_reviewed(second / "reviewed")
+    assert {asked["accepted"], asked["corrected"]} <= set(reviewed.kept)
+    assert {asked["rejected"], asked["wrong"], rejected} <= set(reviewed.forbidden)
+    pairs = induced(learn_again(second, folder.with_name("run-3")))
+    assert {asked["accepted"], asked["corrected"]} <= pairs
+    assert not pairs & {asked["rejected"], asked["wrong"], rejected}
+
+
+def test_the_same_from_python(explorer: Explorer, folder: Path) -> None:
+    asked = review(explorer)
+    run = bilex.induce(explorer.run.source, explorer.run.target, folder / "reviewed", normalise="none", max_rank=200)
+    assert {asked["accepted"], asked["corrected"]} <= induced(run)
+    assert not {asked["rejected"], asked["wrong"]} & induced(run)
+    assert run.info["configuration"]["kept"] == run.info["configuration"]["forbidden"] == 2
+
+
+def test_a_run_without_a_review(folder: Path, explorer: Explorer) -> None:
+    with pytest.raises(InputError, match="nobody has reviewed this run yet; do so with `bilex explore"):
+        bilex.induce(explorer.run.source, explorer.run.target, folder / "reviewed")
+
+
+def wait(client: TestClient) -> Any:
+    for _ in range(600):
+        state = client.get("/api/retrain").json()
+        if state["state"] != "running":
+            return state
+        time.sleep(0.1)
+    raise AssertionError(state)
+
+
+def test_the_button(client: TestClient, explorer: Explorer, folder: Path) -> None:
+    assert client.get("/api/retrain").json() == {"state": "idle"}
+    assert "nothing is reviewed" in client.post("/api/retrain/start", json={}).json()["error"]
+    asked = review(explorer)
+    started = client.post("/api/retrain/start", json={}).json()
+    assert (started["state"], started["run"]) == ("running", "run-2")
+    assert client.post("/api/retrain/start", json={}).json()["run"] == "run-2"  # not twice
+    state = wait(client)
+    assert state["state"] == "done", state
+    assert state["counts"] | {"same": 0} == {kind: len(state["changes"][kind]) for kind in state["changes"]} | {
+        "same": 0
+    }
+    changes = {change["source"]: change for kind in state["changes"].values() for change in kind}
+    assert changes[asked["corrected"][0]]["after"] == [asked["corrected"][1]]
+    assert (folder.with_name("run-2") / "lexicon.tsv").is_file()
+    assert not list(folder.parent.glob(".*"))
+
+
+def test_it_says_what_went_wrong(client: TestClient, explorer: Explorer, folder: Path) -> None:
+    review(explorer)
+    (folder / "model.safetensors").write_bytes(b"x")
+    client.post("/api/retrain/start", json={})
+    state = wait(client)
+    assert state["state"] == "failed"
+    assert "damaged" in state["error"]
+
+
+def test_closing_ends_it(client: TestClient, explorer: Explorer, folder: Path) -> None:
+    review(explorer)
+    client.post("/api/retrain/start", json={})
+    client.__exit__()
+    time.sleep(0.2)
+    assert not (folder.with_name("run-2")).exists()
+    assert not list(folder.parent.glob(".*"))
+
+
+def test_the_next_name(tmp_path: Path) -> None:
+    for name in ("en-fr", "en-fr-2", "en-fr-3", "wiki-2020"):
+        (tmp_path / name).mkdir()
+    assert next_name(tmp_path / "en-fr").name == "en-fr-4"
+    assert next_name(tmp_path / "en-fr-2").name == "en-fr-4"
+    assert next_name(tmp_path / "wiki-2020").name == "wiki-2020-2"
+
+
+def test_what_changed() -> None:
+    def lexicon(*pairs: tuple[str, str, str]) -> Lexicon:
+        source, target, origin = zip(*pairs, strict=True)
+        count = len(pairs)
+        return Lexicon(source, target, np.zeros(count), np.ones(count, int), np.zeros(count, bool), origin)
+
+    m, r = "matching", "retrieval"
+    before = lexicon(("a", "1", m), ("b", "2", m), ("c", "3", m), ("d", "4", r), ("e", "5", m), ("e", "6", m))
+    after = lexicon(("a", "1", m), ("b", "9", m), ("c", "3", r), ("d", "4", m), ("e", "6", m), ("e", "5", m))
+    found = changed_pairs(before, after)
+    assert found["counts"] == {"gained": 1, "lost": 1, "changed": 1, "same": 2}
+    assert found["changes"]["changed"] == [{"source": "b", "before": ["2"], "after": ["9"]}]
+    assert found["changes"]["gained"] == [{"source": "d", "before": [], "after": ["4"]}]
+    assert found["changes"]["lost"] == [{"source": "c", "before": ["3"], "after": []}]
+
+
+def test_a_method_that_cannot_keep_pairs(explorer: Explorer, folder: Path) -> None:
+    review(explorer)
+    with pytest.raises(BilexError, match="Viterbi"):
+        bilex.induce(explorer.run.source, explorer.run.target, folder / "reviewed", "mutual")
