@@ -12,7 +12,8 @@ signs tell, each *sound*, *doubtful* or *failed* by the limits below; then
 How the limits were chosen
 --------------------------
 On runs whose precision is known: English-French, English-Finnish and two small unrelated corpora ("books", English-
-German, hard for any method), 6,000 words a side with ``--max-rank 3000``, P@1 by CSLS on MUSE's test words:
+German, hard for any method), 6,000 words a side with ``--max-rank 3000`` (*all words*: up to 20,000 and without it),
+P@1 by CSLS on MUSE's test words:
 
 ===========================  ========  ====  =======  ======  ======  =====  =====  ====  ====
 run                          verdict    P@1  matched  mutual  cosine  round  freq.  hubs  seed
@@ -42,7 +43,7 @@ books, numerals              failed    .000      .42     .13     .63    .08    .
 ===========================  ========  ====  =======  ======  ======  =====  =====  ====  ====
 
 Of 62 such runs, every one called sound has a P@1 of .45 or more, every doubtful one .10 to .23, and every failed one
-less than .06. ``python -m tools.verdicts DATA`` measures them again.
+less than .06. ``python -m tools.verdicts DATA`` measures most of them again.
 
 Three things are worth knowing. *Mutual neighbours and cosine mislead alone*: from 5 pairs, the 5 pairs fit perfectly
 and nothing else does. *A map can fit noise*: with ``--log-odds 0.5`` four words in five are matched, two pairs in five
