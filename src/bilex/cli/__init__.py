@@ -16,8 +16,10 @@ import click
 
 from bilex.cli.compare import compare
 from bilex.cli.demo import demo
+from bilex.cli.doctor import doctor
 from bilex.cli.evaluate import evaluate
 from bilex.cli.explore import explore
+from bilex.cli.export import export
 from bilex.cli.hubness import hubness
 from bilex.cli.induce import induce
 from bilex.cli.report import report
@@ -61,7 +63,21 @@ def bilex(context: click.Context) -> None:
         context.exit(WRONG_USAGE)
 
 
-for command in (demo, induce, translate, explore, evaluate, similarity, hubness, compare, report, reproduce, sweep):
+for command in (
+    demo,
+    induce,
+    translate,
+    explore,
+    evaluate,
+    similarity,
+    hubness,
+    compare,
+    report,
+    reproduce,
+    sweep,
+    export,
+    doctor,
+):
     bilex.add_command(command)
 
 

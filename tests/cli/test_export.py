@@ -1,0 +1,167 @@
+"""``bilex export`` as a user runs it; what it writes is read back by our readers and by gensim."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import bilex as package
+from bilex.cli.export import suffixed
+from bilex.formats.pairs import read_pairs
+from bilex.lexicon import Lexicon
+from bilex.runs import Run
+from tests.cli.helpers import COMMAND, Bilex, contents, refused, spawn
+from tests.cli.test_process import watch
+from tests.languages import make_languages
+
+SPACED = ("new york", "tab\tbed", "=1+1", "\u202eevil", "</script><img src=x onerror=alert(1)>", "nul\x00nul")
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run whose first words are hostile, and whose languages have names that are paths. Do not change it."""
+    languages = make_languages(100)
+    source, target = (
+        package.Embeddings((*SPACED, *side.words[len(SPACED) :]), side.vectors, name=name)
+        for side, name in ((languages.source, "../../up"), (languages.target, "</title>"))
+    )
+    place = tmp_path_factory.mktemp("hostile") / "run"
+    package.induce(source, target, seed=languages.gold[20:60]).save(place)
+    return place
+
+
+def test_the_lexicon_goes_to_stdout_or_into_a_file(bilex: Bilex, work: Path) -> None:
+    done = bilex("export", "run")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == (work / "run" / "lexicon.tsv").read_text("utf-8")
+    for form in ("tsv", "jsonl", "muse", "tei"):
+        printed = bilex("export", "run", "--format", form)
+        written = bilex("export", "run", "--format", form, "-o", f"out.{form}")
+        assert (written.code, written.out, written.err) == (0, f"out.{form}\n", "")
+        assert (work / f"out.{form}").read_text("utf-8") == printed.out
+    assert bilex("export", "run", "-o", "again.tsv", "--quiet").out == ""
+
+
+def test_our_own_readers_read_the_lexicon_back(bilex: Bilex, work: Path) -> None:
+    pairs = [(entry.source, entry.target) for entry in Run.load("run").lexicon]
+    for form in ("tsv", "jsonl", "muse", "tei"):
+        bilex("export", "run", "--format", form, "-o", f"out.{form}")
+    assert [entry[:2] for entry in Lexicon.load("out.tsv")] == pairs
+    assert read_pairs("out.muse") == pairs
+    lines = (work / "out.jsonl").read_text("utf-8").splitlines()
+    assert [(each["source"], each["target"]) for each in map(json.loads, lines)] == pairs
+    quotes = ElementTree.parse("out.tei").getroot().iter("{http://www.tei-c.org/ns/1.0}quote")
+    assert sorted(quote.text or "" for quote in quotes) == sorted(target for _, target in pairs)
+
+
+@pytest.mark.parametrize("ending", ["vec", "bin", "safetensors", "vec.gz"])
+def test_our_own_readers_read_the_vectors_back(bilex: Bilex, work: Path, ending: str) -> None:
+    done = bilex("export", "run", "--format", ending.removesuffix(".gz"), "-o", f"mapped.{ending}")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"mapped.src.{ending}\nmapped.trg.{ending}\n"
+    run = Run.load("run")
+    for name, words, vectors in (
+        ("src", run.source.words, run.space.source),
+        ("trg", run.target.words, run.space.target),
+    ):
+        back = package.load(f"mapped.{name}.{ending}")
+        assert back.words == words
+        assert np.array_equal(back.vectors, vectors)
+
+
+@pytest.mark.parametrize(("form", "binary"), [("vec", False), ("bin", True)])
+def test_gensim_reads_the_vectors_back(bilex: Bilex, work: Path, form: str, binary: bool) -> None:
+    models = pytest.importorskip("gensim.models")
+    bilex("export", "run", "--format", form, "-o", f"mapped.{form}")
+    run = Run.load("run")
+    source, target = (
+        models.KeyedVectors.load_word2vec_format(f"mapped.{name}.{form}", binary=binary) for name in ("src", "trg")
+    )
+    assert tuple(source.index_to_key) == run.source.words
+    assert np.array_equal(source.vectors, run.space.source)
+    word = run.lexicon.source[0]  # the point of it all: a source word's neighbours among the target words
+    assert target.similar_by_vector(source[word], topn=1)[0][0] == run.translate(word, 1, retrieval="nn")[0].word
+
+
+def test_one_side_is_one_file_of_that_name(bilex: Bilex, work: Path) -> None:
+    done = bilex("export", "run", "--format", "bin", "--side", "target", "-o", "t.bin")
+    assert done.out == "t.bin\n"
+    assert package.load("t.bin").words == Run.load("run").target.words
+    assert not list(work.glob("t.*.bin"))
+
+
+def test_what_a_format_cannot_hold_is_left_out_and_counted(bilex: Bilex, hostile: Path, tmp_path: Path) -> None:
+    run = Run.load(hostile)
+    done = bilex("export", hostile, "--format", "vec", "-o", tmp_path / "m.vec")
+    assert done.code == 0
+    assert done.err.count("warning") == 2
+    assert "m.source.vec: 3 words with a space left out (first: 'new york'); safetensors keeps them" in done.err
+    kept = tuple(word for word in run.source.words if " " not in word and "\t" not in word)
+    assert package.load(tmp_path / "m.source.vec").words == kept
+    assert bilex("export", hostile, "--format", "safetensors", "-o", tmp_path / "m.safetensors").err == ""
+    assert package.load(tmp_path / "m.source.safetensors").words == run.source.words
+    muse = bilex("export", hostile, "--format", "muse")
+    spaced = sum(" " in entry.source or " " in entry.target for entry in run.lexicon)
+    assert f"bilex: warning: {spaced} pairs with a space in a word left out" in muse.err
+    assert len(muse.out.splitlines()) == len(run.lexicon) - spaced
+    tei = bilex("export", hostile, "--format", "tei")
+    assert "XML does not have" in tei.err
+    assert "=1+1" in [each.text for each in ElementTree.fromstring(tei.out).iter("{http://www.tei-c.org/ns/1.0}orth")]
+    assert "<img" not in tei.out
+
+
+def test_names_of_languages_never_lead_elsewhere(bilex: Bilex, hostile: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    bilex("export", hostile, "--format", "bin", "-o", folder / "m.bin")
+    assert sorted(contents(tmp_path)) == ["a", "a/b", "a/b/m.source.bin", "a/b/m.target.bin"]
+    assert suffixed("m.vec.gz", "cc.en", "fr") == {"source": "m.en.vec.gz", "target": "m.fr.vec.gz"}
+    assert suffixed("m.vec", "en", "EN") == {"source": "m.source.vec", "target": "m.target.vec"}
+
+
+def test_wrong_usage_is_one_line(bilex: Bilex, work: Path) -> None:
+    before = contents(work)
+    refused(bilex("export", "run", "--format", "vec"), "name a file with -o", code=2)
+    refused(bilex("export", "run", "--format", "bin", "-o", "m.vec"), "m.vec", "ends in .bin", code=2)
+    refused(bilex("export", "run", "--format", "vec", "-o", ".vec"), "ends in .vec, .txt", code=2)
+    refused(bilex("export", "run", "--side", "both"), "--side is for vectors", code=2)
+    refused(bilex("export", "run", "--format", "csv"), "'csv'", code=2)
+    refused(bilex("export", "run", "-o", "run/mine.tsv"), "a place outside run", code=2)
+    refused(bilex("export", "none"), "none: this is not a run directory")
+    refused(bilex("export", "run", "-o", "no/such/folder.tsv"), "cannot be written")
+    assert contents(work) == before
+
+
+def test_a_damaged_run_is_refused(bilex: Bilex, work: Path) -> None:
+    with (work / "run" / "lexicon.tsv").open("a") as file:
+        file.write("x\ty\t1\t1\t1\tseed\n")
+    refused(bilex("export", "run", "-o", "out.tsv"), "damaged or was changed")
+    shutil.rmtree("run")
+    assert not (work / "out.tsv").exists()
+
+
+def test_output_is_utf8_in_any_locale(hostile: Path) -> None:
+    done = spawn("export", hostile, LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="latin-1")
+    assert done.code == 0
+    assert "\u202eevil" in done.out
+
+
+def test_progress_is_visible_on_a_terminal(work: Path) -> None:
+    code, out, screen = watch(["export", "run", "--format", "vec", "-o", "m.vec"], work)
+    assert (code, out) == (0, "m.src.vec\nm.trg.vec\n")
+    assert "writing" in screen or "reading" in screen
+
+
+def test_help_is_quick() -> None:
+    heavy = "{'numba', 'rich', 'safetensors'} & set(sys.modules)"
+    calls = "; ".join(f"run(['{command}', '--help'])" for command in ("export", "doctor"))
+    code = f"import sys; from bilex.cli import run; {calls}; sys.exit(str({heavy} or ''))"
+    done = subprocess.run([COMMAND[0], "-c", code], capture_output=True, check=False, text=True)
+    assert done.stderr.strip() == ""
+    assert done.stdout.count("--quiet") == 2

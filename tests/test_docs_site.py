@@ -1,0 +1,66 @@
+"""The documentation site, as far as it can be checked without building it; ``make docs`` does that."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+import bilex as package
+from bilex.cli import bilex
+from tools.pages import command_line_page, fence, listing_page, tutorial_page
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    index = listing_page(DOCS)
+    blocks = re.findall(r"```{toctree}\n(.*?)```", index, re.DOTALL)
+    listed = [line for block in blocks for line in block.split("\n") if line and not line.startswith(":")]
+    assert sorted([*listed, "index"]) == sorted(path.stem for path in DOCS.glob("*.md"))  # each once
+
+
+@pytest.mark.parametrize("command", sorted(bilex.commands))
+def test_the_command_line_page_has_every_option(command: str) -> None:
+    page = command_line_page()
+    section = page.partition(f"## bilex {command}\n")[2].partition("\n## ")[0]
+    assert f"Usage: bilex {command} " in section
+    for parameter in bilex.commands[command].params:
+        if isinstance(parameter, click.Option):
+            assert all(name in section for name in parameter.opts), parameter.name
+
+
+def test_the_api_page_has_every_public_name() -> None:
+    page = (DOCS / "api.md").read_text("utf-8")
+    for name in package.__all__:
+        assert re.search(rf"\.{re.escape(name)}\b", page), name
+    for name in re.findall(r"auto(?:class|function|exception):: ([\w.]+)", page):
+        module, _, attribute = name.rpartition(".")
+        assert getattr(__import__(module, fromlist=[attribute]), attribute) is getattr(package, attribute)
+
+
+def test_the_tutorial_page_is_the_notebook() -> None:
+    page = tutorial_page(DOCS / "tutorial.ipynb")
+    assert page.startswith("# Tutorial\n")
+    assert '``````python\nrun = bilex.induce(en, fr, seed="identical")\nrun\n``````' in page
+
+
+def test_no_text_ends_its_own_block() -> None:
+    assert fence("text", "```\n```").startswith("``````text\n```\n")
+
+
+def test_functions_named_on_the_models_page_exist() -> None:
+    sources = "\n".join(path.read_text("utf-8") for path in (DOCS.parent / "src" / "bilex").rglob("*.py"))
+    page = (DOCS / "model.md").read_text("utf-8")
+    names = {name.rpartition(".")[2] for name in re.findall(r"`([A-Za-z_.]+)`", page) if "/" not in name}
+    for name in names - {"json"}:  # run.json
+        assert re.search(rf"(?:def|class) {name}\b", sources), name
+
+
+def test_commands_in_examples_exist() -> None:
+    for page in DOCS.glob("*.md"):
+        for block in re.findall(r"^```\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE):
+            for name in re.findall(r"^bilex ([a-z]+)", block, re.MULTILINE):
+                assert name in bilex.commands, (page.name, name)
