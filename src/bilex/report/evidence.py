@@ -88,8 +88,9 @@ class Evidence:
     returning
         The share of the frequent source words that are the nearest neighbour of their nearest neighbour.
     frequency
-        Spearman's correlation of the words' frequency ranks over the pairs: translations are about as frequent in
-        both languages, and the model knows nothing of it. None if there are too few pairs or the order is another.
+        Spearman's correlation of the words' frequency ranks over the better half of the pairs, by cosine (the weaker
+        half is half noise even in good runs): translations are about as frequent in both languages, and the model
+        knows nothing of it. None if there are too few pairs or the order is another.
     ordered
         Whether both vocabularies seem to be in order of frequency.
     hubness
@@ -144,7 +145,7 @@ def gather(run: Run, pairs: Pairs) -> Evidence:
         mutual=float(pairs.mutual.mean()) if len(pairs) else 0.0,
         cosine=float(pairs.score.mean()) if len(pairs) else 0.0,
         returning=float(returning.mean()),
-        frequency=spearman(pairs.rows[pairs.known], pairs.columns[pairs.known]) if ordered else None,
+        frequency=frequency_agreement(pairs) if ordered else None,
         ordered=ordered,
         hubness=max(skewness(counts) for counts in crowds),
         largest_hub=max(float(counts.max() / max(counts.sum(), 1)) for counts in crowds),
@@ -173,6 +174,14 @@ def nearest_counts(nearest: Indices, frequent: tuple[int, int]) -> Indices:
     """Count how often each frequent word is the nearest of a frequent word of the other language."""
     near = nearest[: frequent[0]]
     return np.bincount(near[near < frequent[1]], minlength=frequent[1])
+
+
+def frequency_agreement(pairs: Pairs) -> float | None:
+    """Correlate the frequency ranks of the two words, over the pairs with a cosine not below the median."""
+    if not len(pairs):
+        return None
+    chosen = pairs.known & (pairs.score >= np.median(pairs.score))
+    return spearman(pairs.rows[chosen], pairs.columns[chosen])
 
 
 def spearman(rows: Indices, columns: Indices) -> float | None:

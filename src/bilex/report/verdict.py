@@ -18,32 +18,34 @@ P@1 by CSLS on MUSE's test words:
 ===========================  ========  ====  =======  ======  ======  =====  =====  ====  ====
 run                          verdict    P@1  matched  mutual  cosine  round  freq.  hubs  seed
 ===========================  ========  ====  =======  ======  ======  =====  =====  ====  ====
-en-fr, identical             sound     .765      .70     .72     .75    .66    .54   3.2   .79
-en-fr, 25 pairs              sound     .753      .68     .73     .75    .65    .53   3.2   .79
-en-fr, 25, artetxe2017       sound     .743      .58     .48     .69    .60    .42   5.3   .88
-en-fr, 25, --log-odds 0.5    sound     .738      .89     .50     .66    .66    .41   2.5   .96
-en-fr, 5,000, ibm1-em        sound     .692      .51     .49     .63    .53    .46   4.7   .90
-en-fi, identical, all words  sound     .481      .44     .44     .65    .47    .31   4.6   .38
-en-fi, identical             sound     .462      .44     .64     .72    .43    .36   4.1   .70
-en-fr, 25, ibm1-em           doubtful  .222      .18     .23     .57    .19    .27   4.7   .38
-books, 5,000 pairs           doubtful  .145      .67     .16     .65    .16    .25  13.7   .42
-books, identical             doubtful  .123      .54     .13     .63    .11    .22   9.4   .29
-en-fi, 25, --log-odds 0.5    failed    .059      .78     .43     .47    .39    .14  11.4  1.00
-en-fr, 25, haghighi2008      failed    .059      .45     .94     .62    .44    .13   2.7  1.00
-en-fi, 25 pairs              failed    .022      .05     .96     .86    .07    .26  14.1  1.00
-en-fr, 25, xing2015          failed    .010      .18     .01     .40    .01    .05  52.9  1.00
-books, numerals, all words   failed    .007      .49     .07     .73    .03    .30  23.1   .22
-en-fi, 25, ibm1              failed    .005      .01     .04     .65    .05    .23  17.1   .44
-en-fi, 25, artetxe2017       failed    .005      .23     .16     .53    .17    .10  20.5   .80
-en-fi, shuffled, log-odds    failed    .005      .80     .47     .43    .43    .03   3.9   .59
-en-fr, 10, --log-odds 0.5    failed    .005      .82     .41     .44    .37    .08   4.9  1.00
+en-fr, identical             sound     .765      .69     .72     .75    .66    .66   3.2   .79
+en-fr, 25 pairs              sound     .753      .68     .73     .75    .65    .65   3.2   .79
+en-fr, 25, artetxe2017       sound     .743      .58     .48     .69    .60    .57   5.3   .88
+en-fr, 25, --log-odds 0.5    sound     .738      .88     .50     .66    .66    .57   2.5   .96
+en-fr, 5,000, ibm1-em        sound     .692      .51     .49     .63    .53    .54   4.7   .90
+en-fi, identical, all words  sound     .481      .44     .44     .65    .47    .41   4.6   .38
+en-fi, identical             sound     .462      .44     .64     .72    .43    .49   4.1   .70
+en-fi, identical, log-odds   doubtful  .355      .79     .37     .55    .43    .27   3.6   .81
+en-fr, 25, ibm1-em           doubtful  .222      .18     .23     .57    .19    .30   4.7   .38
+books, 5,000 pairs           doubtful  .145      .67     .16     .65    .16    .31  13.7   .42
+books, identical             doubtful  .123      .54     .13     .63    .11    .32   9.4   .29
+en-fi, 25, --log-odds 0.5    failed    .059      .78     .43     .46    .39    .22  11.4  1.00
+en-fr, 25, haghighi2008      failed    .059      .45     .94     .62    .44    .18   2.7  1.00
+en-fi, 25 pairs              failed    .022      .05     .96     .86    .07    .36  14.1  1.00
+en-fr, 25, xing2015          failed    .010      .18     .01     .40    .01    .09  52.9  1.00
+books, numerals, all words   failed    .007      .49     .07     .73    .03    .22  23.1   .22
+en-fi, 25, ibm1              failed    .005      .01     .04     .65    .05    .18  17.1   .44
+en-fi, 25, artetxe2017       failed    .005      .23     .16     .53    .17    .11  20.5   .80
+en-fi, shuffled, log-odds    failed    .005      .80     .47     .43    .43    .04   3.9   .59
+en-fr, 10, --log-odds 0.5    failed    .005      .81     .41     .44    .37    .13   4.9  1.00
 en-fr, 5 pairs               failed    .002      .00    1.00     .99    .14      -  30.4  1.00
-en-fi, random vectors        failed    .000      .03    1.00     .83    .18    .18  14.4   .91
-books, numerals              failed    .000      .42     .13     .63    .08    .15   9.1   .43
+en-fi, random vectors        failed    .000      .03    1.00     .83    .18    .27  14.4   .91
+books, numerals              failed    .000      .42     .13     .63    .08    .19   9.1   .43
 ===========================  ========  ====  =======  ======  ======  =====  =====  ====  ====
 
-Of 62 such runs, every one called sound has a P@1 of .45 or more, every doubtful one .10 to .23, and every failed one
-less than .06. ``python -m tools.verdicts DATA`` measures most of them again.
+The limits were set on 70 such runs: the 22 called sound have a P@1 of .45 or more, the 5 doubtful ones .10 to .36, and
+the 43 failed ones less than .06. Other languages and vectors may lie elsewhere; ``python -m tools.verdicts DATA``
+measures most of these again, and some more.
 
 Three things are worth knowing. *Mutual neighbours and cosine mislead alone*: from 5 pairs, the 5 pairs fit perfectly
 and nothing else does. *A map can fit noise*: with ``--log-odds 0.5`` four words in five are matched, two pairs in five
@@ -71,7 +73,7 @@ LIMITS = {  # sign: sound from here on, failed before there
     "matched": (0.25, 0.08),
     "mutual": (0.40, 0.10),
     "cosine": (0.60, 0.45),
-    "frequency": (0.28, 0.18),
+    "frequency": (0.35, 0.24),
     "returning": (0.30, 0.08),
     "hubness": (8.0, 18.0),  # here less is better
     "seed": (0.50, 0.15),
@@ -202,7 +204,7 @@ def read_signs(evidence: Evidence) -> tuple[Sign, ...]:
                 "frequency",
                 "frequency agreement",
                 evidence.frequency,
-                "correlation of the frequency ranks of the two words, which the model does not see",
+                "correlation of the two words' frequency ranks, which the model does not see, in the better half",
                 f"The words of a pair {agree[level]} in how frequent they are "
                 f"(correlation {number(evidence.frequency, 2)}).",
             )
