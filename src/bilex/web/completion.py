@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,11 +34,12 @@ class Completion:
         folded = np.array([fold(word) for word in words], object)
         self.order: Indices = np.argsort(folded, kind="stable")
         self.folded: list[str] = folded[self.order].tolist()
+        new = np.array([a != b for a, b in pairwise(self.folded)], np.int64)
+        self.places = np.empty(len(words), np.int64)  # of each row in the alphabet, from 0; the same where spelt alike
+        self.places[self.order] = np.concatenate([np.zeros(min(1, len(words)), np.int64), np.cumsum(new)])
 
     def __call__(self, prefix: str, limit: int) -> list[int]:
         """Give the rows of the words that begin so: what is spelt exactly so first, then by frequency."""
-        from bisect import bisect_left
-
         sought = fold(prefix)
         first = bisect_left(self.folded, sought)
         last = bisect_left(self.folded, sought + "\U0010ffff", lo=first)
@@ -47,8 +50,6 @@ class Completion:
         return [*exact, *(row for row in np.sort(rows).tolist() if row not in exact)][:limit]
 
     def _end_of(self, sought: str, first: int) -> int:
-        from bisect import bisect_right
-
         return bisect_right(self.folded, sought, lo=first)
 
 

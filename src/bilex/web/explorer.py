@@ -34,7 +34,7 @@ class Explorer:
         self.folder, self.run = Path(folder), run
         self.sides = {"source": run.source, "target": run.target}
         self.completion = {side: Completion(words.words) for side, words in self.sides.items()}
-        self.table, self.lookup = Table(run), Lookup(run)
+        self.table, self.lookup = Table(run, self.completion), Lookup(run)
         self.reviews = Reviews(folder)
         self._seen, self._lock = 0, threading.Lock()
         self._described = lru_cache(maxsize=REMEMBERED)(lambda side, row: self.lookup.word(side, row, BEST))

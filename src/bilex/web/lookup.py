@@ -25,19 +25,20 @@ class Direction:
     space: SharedSpace
     own: Embeddings
     other: Embeddings
+    half_crowding: Vectors  # of the other language, in float32
     nearest_to: Indices  # of how many words of the other language each word is the nearest neighbour
+    usual: float  # the mean of these
+    hub_from: float  # two standard deviations above it: from there on a word is a hub (Radovanović et al. 2010)
 
     @classmethod
     def of(cls, run: Run, side: str) -> Direction:
         """Look from the source or from the target language."""
         space = run.space if side == "source" else run.space.mirrored()
         own, other = (run.source, run.target) if side == "source" else (run.target, run.source)
-        return cls(space, own, other, np.bincount(space.target_nearest, minlength=len(own)))
-
-    @property
-    def hub_from(self) -> float:
-        """From when on a word is a hub: two standard deviations above the mean (Radovanović et al. 2010)."""
-        return float(self.nearest_to.mean() + 2 * self.nearest_to.std())
+        counts = np.bincount(space.target_nearest, minlength=len(own))
+        usual = float(counts.mean())
+        halves = (space.target_crowding / 2).astype(np.float32)
+        return cls(space, own, other, halves, counts, usual, usual + 2 * float(counts.std()))
 
 
 class Lookup:
@@ -52,7 +53,7 @@ class Lookup:
         seen = self.directions[side]
         space, vector = seen.space, seen.space.source[row]
         cosines, own = space.target @ vector, space.source @ vector
-        halves = cosines - (space.target_crowding / 2).astype(np.float32)
+        halves = cosines - seen.half_crowding
         csls = best(halves, k, lambda rows: exact(space, row, rows) - space.target_crowding[rows] / 2)
         crowding = space.source_crowding[row]
         nn = best(cosines, k, lambda rows: exact(space, row, rows))
@@ -70,7 +71,7 @@ class Lookup:
             "neighbours": named(seen.own, around),
             "hub": {
                 "count": count,
-                "mean": round(float(seen.nearest_to.mean()), 3),
+                "mean": round(seen.usual, 3),
                 "hub": count > seen.hub_from,
                 "place": int((seen.nearest_to > count).sum()) + 1,
                 "of": len(seen.nearest_to),

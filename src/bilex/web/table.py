@@ -17,7 +17,7 @@ from bilex.errors import BilexError
 from bilex.lexicon import MATCHING, RETRIEVAL, SEED
 from bilex.reviews import ACCEPTED, CORRECTED, REJECTED, UNDECIDED, Decision
 from bilex.runs import Run
-from bilex.web.completion import TextIndex, fold
+from bilex.web.completion import Completion, TextIndex
 
 __all__ = ["DECISIONS", "ORIGINS", "SORTS", "Query", "Table"]
 
@@ -62,7 +62,8 @@ class Query:
 class Table:
     """All rows, as columns."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, completion: Mapping[str, Completion]) -> None:
+        self.completion = completion
         lexicon, source, target = run.lexicon, run.source, run.target
         with_entry = set(lexicon.source)
         rest = [word for word in source.words if word not in with_entry]
@@ -125,10 +126,8 @@ class Table:
             return np.where(rows < 0, np.nan, rows)
         if sort == "random":  # the same in every session, so that a sample can be gone on with
             return np.random.default_rng(0).permutation(len(self)).astype(float)
-        words = self.source if sort == "source" else self.target
-        folded = np.array([fold(word) for word in words], object)
-        keys = np.unique(folded, return_inverse=True)[1].astype(float)
-        return np.where([not word for word in words], np.nan, keys)
+        rows = self.source_row if sort == "source" else self.target_row
+        return np.where(rows < 0, np.nan, self.completion[sort].places[rows])
 
     def mask(self, query: Query) -> Mask | None:
         """Say of each row whether it passes the filters; None if there are none."""

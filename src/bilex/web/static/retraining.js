@@ -84,7 +84,7 @@ function changes(kind, found) {
   const more = total > items.length ? `, the first ${number(items.length)}` : "";
   return element(
     "details",
-    { open: kind === "changed" },
+    { open: true },
     element("summary", {}, `${TITLES[kind]} (${number(total)}${more})`),
     element("ul", { "aria-label": `${names.source} words that ${kind}` }, ...items),
   );
