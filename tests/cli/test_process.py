@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -31,6 +32,8 @@ def watch(arguments: list[str], folder: Path, until: str | None = None) -> tuple
         env=environment(TERM="xterm", COLUMNS="120"),
     )
     os.close(slave)
+    limit = threading.Timer(120, process.kill)
+    limit.start()
     screen = b""
     with contextlib.suppress(OSError):  # the end of a terminal is an error on Linux
         while data := os.read(master, 4096):
@@ -40,6 +43,7 @@ def watch(arguments: list[str], folder: Path, until: str | None = None) -> tuple
                 until = None
     os.close(master)
     out, _ = process.communicate(timeout=60)
+    limit.cancel()
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.decode("utf-8")).replace("\r", "\n")
     return process.returncode, out.decode("utf-8"), text
 
