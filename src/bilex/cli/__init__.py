@@ -7,13 +7,13 @@ that ``bilex --help`` answers at once.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import warnings
 from typing import Any
 
 import click
 
+from bilex.cli import interrupts
 from bilex.cli.compare import compare
 from bilex.cli.demo import demo
 from bilex.cli.doctor import doctor
@@ -22,6 +22,7 @@ from bilex.cli.explore import explore
 from bilex.cli.export import export
 from bilex.cli.hubness import hubness
 from bilex.cli.induce import induce
+from bilex.cli.interrupts import interrupted
 from bilex.cli.report import report
 from bilex.cli.reproduce import reproduce
 from bilex.cli.similarity import similarity
@@ -32,7 +33,7 @@ from bilex.version import __version__
 
 __all__ = ["bilex", "main"]
 
-DONE, FAILED, WRONG_USAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
 class Interrupted(Exception):  # noqa: N818 (it is no error)
@@ -83,7 +84,7 @@ for command in (
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # as an exception, so that nothing is left behind
+    interrupts.install()
     sys.exit(run(arguments))
 
 
@@ -97,24 +98,34 @@ def run(arguments: list[str] | None = None) -> int:
         except click.ClickException as error:
             where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "bilex"
             return complain(f"{error.format_message()} (see `{where} --help`)", WRONG_USAGE)
-        except (Interrupted, KeyboardInterrupt, click.Abort):
+        except BaseException as error:
+            if isinstance(error, SystemExit) or not (
+                isinstance(error, Interrupted | click.Abort) or interrupted(error)
+            ):
+                return explain(error)
             if sys.stderr.isatty():
                 click.echo(err=True)  # the terminal has put ^C at the start of the line
             return complain("interrupted; nothing was written", INTERRUPTED)
-        except (BilexError, BilexWarning) as error:
-            return complain(str(error), FAILED)
-        except BrokenPipeError:  # the reader of our output went away, as `head` does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return FAILED
-        except OSError as error:
-            return complain(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
-        except MemoryError:
-            return complain("out of memory; read fewer words with --limit", FAILED)
-        except Exception as error:
-            if os.environ.get("BILEX_DEBUG"):
-                raise
-            about = " ".join(f"{type(error).__name__}: {error}".split())
-            return complain(f"this is a bug in bilex ({about}); please report it, with BILEX_DEBUG=1 set", FAILED)
+
+
+def explain(failure: BaseException) -> int:
+    """Turn an exception into an exit code and one line on stderr."""
+    try:
+        raise failure
+    except (BilexError, BilexWarning) as error:
+        return complain(str(error), FAILED)
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except OSError as error:
+        return complain(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
+    except MemoryError:
+        return complain("out of memory; read fewer words with --limit", FAILED)
+    except Exception as error:
+        if os.environ.get("BILEX_DEBUG"):
+            raise
+        about = " ".join(f"{type(error).__name__}: {error}".split())
+        return complain(f"this is a bug in bilex ({about}); please report it, with BILEX_DEBUG=1 set", FAILED)
 
 
 def complain(message: str, code: int) -> int:
