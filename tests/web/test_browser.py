@@ -227,10 +227,34 @@ def test_hostile_words_in_the_table_and_the_review(page: Page) -> None:
     page.wait(lambda: page.text("tbody"))
     assert HOSTILE[0] in page.text("tbody")
     page.open("review")
+    page.wait(lambda: page.text(".alternatives"))
     page.find("#queue-order").send_keys("most")
     page.wait(lambda: HOSTILE[0] in page.text("#queue"))
     assert page.driver.title == "run · bilex"
     assert not page.driver.find_elements(By.CSS_SELECTOR, "main img, main script")
+
+
+SLOW = """
+const fetched = window.fetch;
+window.fetch = async (address, ...rest) => {
+  const answer = await fetched(address, ...rest);
+  if (String(address).includes("sort=random")) await new Promise((done) => setTimeout(done, 600));
+  return answer;
+};
+"""
+
+
+def test_an_order_chosen_while_another_loads_wins(page: Page) -> None:
+    page.open("search")
+    page.wait(lambda: page.text(".try"))
+    page.driver.execute_script(SLOW + "location.hash = 'review';")
+    page.wait(lambda: "reviewed" in page.text("#progress-text"))
+    page.find("#queue-order").send_keys("most")
+    page.wait(lambda: page.text(".alternatives"))
+    first = page.text("#queue")
+    time.sleep(0.8)  # the slow answer has come by now
+    assert page.text("#queue") == first
+    assert HOSTILE[0] in first
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])

@@ -14,11 +14,10 @@ const AROUND = 6;
 const ALTERNATIVES = 6;
 const KEPT = "bilex-decided"; // what this tab has decided, so that undo after a reload is still its own
 
-const state = { queue: [], place: 0, order: "random", more: true, alternatives: [], correcting: false, busy: false };
+const state = { queue: [], place: 0, more: true, alternatives: [], correcting: false, busy: false };
 
 export function start() {
   byId("queue-order").addEventListener("change", (event) => {
-    state.order = event.target.value;
     event.target.blur();
     restart();
   });
@@ -34,18 +33,22 @@ export async function show() {
 }
 
 async function restart() {
-  Object.assign(state, { queue: [], place: 0, more: true });
+  const queue = [];
+  Object.assign(state, { queue, place: 0, more: true });
   await loadMore();
-  await draw();
+  if (queue === state.queue) await draw(); // else another order was chosen meanwhile
 }
 
 async function loadMore() {
   if (!state.more) return;
   const skipped = state.queue.filter((row) => row.decision === "undecided").length;
-  const descending = state.order.startsWith("-");
-  const sort = state.order.replace("-", "");
+  const order = byId("queue-order").value;
+  const descending = order.startsWith("-");
+  const sort = order.replace("-", "");
   const query = { decision: "undecided", sort, descending: Number(descending), offset: skipped, limit: BATCH };
+  const queue = state.queue;
   const page = await get("entries", query);
+  if (queue !== state.queue) return;
   const known = new Set(state.queue.map((row) => row.entry));
   state.queue.push(...page.rows.filter((row) => !known.has(row.entry)));
   state.more = page.rows.length === BATCH;
