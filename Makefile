@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help install demo test lint docs bench results clean
+.PHONY: help install demo test lint docs bench trust results clean
 
 help:
 	@echo "make demo     learn an English-French lexicon from the shipped vectors"
@@ -10,6 +10,7 @@ help:
 	@echo "make lint     check style, types and layers"
 	@echo "make docs     build the documentation site in build/docs"
 	@echo "make bench    measure against the peers"
+	@echo "make trust    try for hours to break it, and write docs/trust.md"
 	@echo "make results  measure on the shared data and write docs/results.md"
 	@echo "make install  make .venv with bilex and all that developing it needs"
 
@@ -54,6 +55,9 @@ docs: .venv/documenting
 
 bench: .venv/benchmarking
 	$(BIN)/python -m benchmarks
+
+trust: .venv/developing
+	$(BIN)/python -m trust
 
 results: .venv/installed
 	$(BIN)/python -m tools.results

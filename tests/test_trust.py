@@ -1,0 +1,74 @@
+"""The page about trust: written from its figures, and complete."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import trust
+from trust import __main__ as command
+from trust.page import page
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+@pytest.fixture
+def result() -> dict[str, Any]:
+    return {
+        "title": "Fires",
+        "about": "The house was set on fire.",
+        "when": "2001-02-03",
+        "machine": "2 cores",
+        "seconds": 1234,
+        "ok": True,
+        "figures": {"fires": 1000, "put out | left": 0.25},
+        "tables": [{"title": "By room", "columns": ["room", "fires"], "rows": [["hall", 1000]]}],
+    }
+
+
+def test_the_page_is_written_from_the_figures() -> None:
+    results = json.loads((DOCS / "trust.json").read_text("utf-8"))
+    assert list(results) == [name for name in trust.PARTS if name in results]
+    assert (DOCS / "trust.md").read_text("utf-8") == page(results)
+
+
+def test_a_page_holds_all_figures(result: dict[str, Any]) -> None:
+    text = page({"fires": result})
+    for line in ("## Fires", "All is well: 2001-02-03, 2 cores, 1,234 s.", "| fires | 1,000 |", "| hall | 1,000 |"):
+        assert f"\n{line}\n" in text
+    assert "| put out \\| left | 0.25 |" in text
+    assert "**Failed**" in page({"fires": {**result, "ok": False}})
+
+
+def test_parts_are_run_kept_and_fail_loudly(
+    result: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "PARTS", ("fires", "floods"))
+    ran: list[tuple[str, bool]] = []
+
+    def try_part(name: str, *, quick: bool) -> dict[str, Any]:
+        ran.append((name, quick))
+        return {**result, "ok": name == "fires"}
+
+    monkeypatch.setattr(command, "try_part", try_part)
+    assert command.main(["floods", "--quick", "--output", str(tmp_path)]) == 1
+    assert not list(tmp_path.iterdir())
+    assert command.main(["fires", "--output", str(tmp_path)]) == 0
+    assert command.main(["floods", "--output", str(tmp_path)]) == 1
+    assert ran == [("floods", True), ("fires", False), ("floods", False)]
+    assert list(command.read(tmp_path)) == ["fires", "floods"]
+    assert "**Failed**" in (tmp_path / "trust.md").read_text("utf-8")
+    assert "floods: FAILED" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        command.main(["plagues"])
+
+
+@pytest.mark.parametrize("name", trust.PARTS)
+def test_every_part_says_what_it_tries(name: str) -> None:
+    module = __import__(f"trust.{name}", fromlist=["run"])
+    assert module.TITLE and callable(module.run)
+    assert re.search(r"\.$", str(module.__doc__).strip())

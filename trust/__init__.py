@@ -1,0 +1,16 @@
+"""Long trials of what bilex promises: crashes, load, hostile input. ``make trust`` runs them, ``make test`` short ones.
+
+Each part is a module of this folder, named in `PARTS`, with a ``TITLE``, a docstring that says what is tried, and
+
+    run(quick: bool) -> dict
+
+which tries it and gives the ``figures`` (a dict of label: figure), whether all is well (``ok``), and where they help
+``tables`` (a list of dicts with ``title``, ``columns`` and ``rows``), all of it JSON. ``python -m trust NAME`` runs a
+part, keeps its result in docs/trust.json and writes docs/trust.md from that file.
+"""
+
+from __future__ import annotations
+
+__all__ = ["PARTS"]
+
+PARTS: tuple[str, ...] = ("soak",)

@@ -1,0 +1,73 @@
+"""Run the long trials: ``make trust``, or ``python -m trust [NAME...]``."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import inspect
+import json
+import os
+import platform
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from bilex.version import __version__
+from trust import PARTS
+from trust.page import page
+
+JSON, PAGE = "trust.json", "trust.md"
+
+
+def try_part(name: str, *, quick: bool = False) -> dict[str, Any]:
+    """Run a part and say where and when that was."""
+    module = import_module(f"trust.{name}")
+    started = time.perf_counter()
+    result: dict[str, Any] = module.run(quick)
+    return {
+        "title": module.TITLE,
+        "about": inspect.getdoc(module),
+        "when": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}, bilex {__version__}",
+        "seconds": round(time.perf_counter() - started),
+        **result,
+    }
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """Read the results there are."""
+    path = folder / JSON
+    results: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return results
+
+
+def write(folder: Path, results: dict[str, Any]) -> None:
+    """Write the results and the page, parts in their order."""
+    results = {name: results[name] for name in PARTS if name in results}
+    (folder / JSON).write_text(json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
+    (folder / PAGE).write_text(page(results), "utf-8")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the chosen parts, or all; keep the results of the others."""
+    parser = argparse.ArgumentParser(prog="python -m trust", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to try; all of {', '.join(PARTS)} if none")
+    parser.add_argument("--quick", action="store_true", help="a short version: shows that it runs, writes nothing")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parent.parent / "docs", metavar="FOLDER")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.names) - set(PARTS):
+        parser.error(f"no part is called {', '.join(sorted(unknown))}; choose from {', '.join(PARTS)}")
+    failed = False
+    for name in options.names or PARTS:
+        result = try_part(name, quick=options.quick)
+        print(f"{name}: {'ok' if result['ok'] else 'FAILED'} {json.dumps(result['figures'])}")
+        failed |= not result["ok"]
+        if not options.quick:
+            write(options.output, {**read(options.output), name: result})
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

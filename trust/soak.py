@@ -1,0 +1,198 @@
+"""Fifty clients at once ask `bilex explore` for pages, words and entries and decide about entries, without a pause.
+
+Every request has to be answered with status 200, a decision that was confirmed has to be in the review afterwards, and the
+server's memory has to stay flat: the median of the last third of the time at most 2% above the middle third's. Then
+the server is killed with SIGKILL in the middle of the review, again and again: no confirmed decision may be missing.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import statistics
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+import bilex
+from bilex.lexicon import Lexicon
+from bilex.reviews import Pair, Reviews
+from tests.languages import make_languages
+from tests.web.helpers import serving
+
+__all__ = ["load", "run"]
+
+TITLE = "The server under load"
+CLIENTS = 50
+VERDICTS = ("accepted", "rejected")
+FLAT = 0.02  # a share of the memory
+
+
+@dataclass
+class Tally:
+    """What the clients saw."""
+
+    requests: int = 0
+    failures: list[str] = field(default_factory=list)
+    confirmed: dict[int, str] = field(default_factory=dict)
+    memory: list[float] = field(default_factory=list)
+
+
+def headers_of(client: httpx.Client, address: str) -> dict[str, str]:
+    """Read the token from the page, as the page's script does."""
+    token = re.search(r'bilex-token" content="([\w-]+)"', client.get("/").text)
+    assert token is not None
+    return {"x-bilex-token": token[1], "origin": address.rstrip("/")}
+
+
+def questions(dice: random.Random, pairs: list[Pair]) -> tuple[str, ...]:
+    """Think of some requests that a page would make."""
+    side, word = dice.choice([*zip(("source", "target"), dice.choice(pairs), strict=True)])
+    sort = dice.choice(("score", "frequency", "source"))
+    return (
+        f"/api/complete?prefix={quote(word[:3])}",
+        f"/api/entries?offset={dice.randrange(len(pairs))}&sort={sort}",
+        f"/api/word?side={side}&word={quote(word)}",
+        "/api/progress",
+        "/",
+    )
+
+
+def visit(address: str, number: int, clients: int, pairs: list[Pair], until: float, tally: Tally) -> None:
+    """Be one client until the time is over, or the server is; each decides about entries of its own."""
+    dice = random.Random(number)
+    versions = dict.fromkeys(range(number, len(pairs), clients), 0)
+    try:
+        with httpx.Client(base_url=address, timeout=60) as client:
+            headers = headers_of(client, address)
+            while time.monotonic() < until:
+                for path in questions(dice, pairs):
+                    answer = client.get(path)
+                    tally.requests += 1
+                    if answer.status_code != 200:
+                        tally.failures.append(f"{path}: {answer.status_code} {answer.text[:100]}")
+                entry, verdict = dice.choice(list(versions)), dice.choice(VERDICTS)
+                body = {"entry": entry, "version": versions[entry], "verdict": verdict}
+                answer = client.post("/api/decide", json=body, headers=headers)
+                tally.requests += 1
+                if answer.status_code == 200:
+                    tally.confirmed[entry] = verdict
+                    versions[entry] = answer.json()["row"]["version"]
+                else:
+                    tally.failures.append(f"decide: {answer.status_code} {answer.text[:100]}")
+    except httpx.TransportError as error:
+        tally.failures.append(f"{type(error).__name__}: {error}")
+
+
+def resident(process: int) -> float:
+    """Give a process's memory in MB."""
+    status = Path(f"/proc/{process}/status").read_text("ascii")
+    return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
+
+
+def load(folder: Path, seconds: float, clients: int = CLIENTS) -> Tally:
+    """Let the clients loose on the server of a run, and watch its memory."""
+    tally = Tally()
+    pairs = pairs_of(folder)
+    with serving(folder) as (server, address):
+        until = time.monotonic() + seconds
+        arguments = (clients, pairs, until, tally)
+        threads = [threading.Thread(target=visit, args=(address, number, *arguments)) for number in range(clients)]
+        for thread in threads:
+            thread.start()
+        while time.monotonic() < until:
+            tally.memory.append(resident(server.pid))
+            time.sleep(seconds / 120)
+        for thread in threads:
+            thread.join()
+    tally.failures += missing(folder, tally.confirmed)
+    return tally
+
+
+def pairs_of(folder: Path) -> list[Pair]:
+    """Read the pairs of a run's lexicon in their order."""
+    lexicon = Lexicon.load(folder / "lexicon.tsv")
+    return [*zip(lexicon.source, lexicon.target, strict=True)]
+
+
+def missing(folder: Path, confirmed: dict[int, str]) -> list[str]:
+    """List the confirmed decisions that the review does not hold."""
+    pairs = pairs_of(folder)
+    with Reviews(folder) as reviews:
+        held = {entry: reviews[pairs[entry]].verdict for entry in confirmed}
+    return [
+        f"entry {entry}: {held[entry]}, not {verdict}" for entry, verdict in confirmed.items() if held[entry] != verdict
+    ]
+
+
+def growth(memory: list[float]) -> float:
+    """Give how much the last third is above the middle third, in MB."""
+    third = len(memory) // 3
+    return statistics.median(memory[-third:]) - statistics.median(memory[third:-third])
+
+
+def review_and_kill(folder: Path, dice: random.Random, confirmed: dict[int, str]) -> int:
+    """Decide as fast as the server confirms it, and kill the server somewhere in between; count what it confirmed."""
+    decisions = 0
+    with serving(folder) as (server, address), httpx.Client(base_url=address, timeout=60) as client:
+        headers = headers_of(client, address)
+        before = dice.randrange(3, 30)
+        try:
+            while True:
+                if decisions == before:
+                    threading.Timer(dice.random() / 20, server.kill).start()
+                entry, verdict = dice.randrange(100), dice.choice(VERDICTS)
+                row = client.get(f"/api/entry?entry={entry}").json()
+                body = {"entry": entry, "version": row["version"], "verdict": verdict}
+                confirmed.pop(entry, None)  # until it is confirmed, either is right
+                if client.post("/api/decide", json=body, headers=headers).status_code == 200:
+                    confirmed[entry] = verdict
+                    decisions += 1
+        except httpx.TransportError:
+            return decisions
+
+
+def make_run(folder: Path) -> Path:
+    """Learn a small run to serve."""
+    languages = make_languages(3000, 50, 400)
+    bilex.induce(languages.source, languages.target).save(folder / "run")
+    return folder / "run"
+
+
+def run(quick: bool) -> dict[str, Any]:
+    """Try both."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = make_run(Path(temporary))
+        tally = load(folder, 4 if quick else 60)
+        dice, confirmed = random.Random(0), dict[int, str]()
+        kills, decisions, lost = 2 if quick else 50, 0, list[str]()
+        for _ in range(kills):
+            decisions += review_and_kill(folder, dice, confirmed)
+            lost += missing(folder, confirmed)
+    grown = growth(tally.memory)
+    flat = grown <= (5 if quick else 1) * FLAT * statistics.median(tally.memory)  # the start takes some seconds
+    return {
+        "ok": flat and not tally.failures and not lost,
+        "figures": {
+            "clients at once": CLIENTS,
+            "requests": tally.requests,
+            "requests that failed": len(tally.failures),
+            "entries with a confirmed decision, which the review holds": len(tally.confirmed),
+            "memory of the server, MB": round(statistics.median(tally.memory)),
+            "its growth from the middle third of the time to the last, MB": round(grown, 1),
+            "SIGKILL in the middle of a review": kills,
+            "decisions confirmed before a kill": decisions,
+            "of these lost": len(lost),
+        },
+        "tables": [
+            {"title": title, "columns": ["what"], "rows": [[line] for line in lines[:20]]}
+            for title, lines in (("Failed requests", tally.failures), ("Lost decisions", lost))
+            if lines
+        ],
+    }
