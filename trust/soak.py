@@ -1,8 +1,9 @@
 """Fifty clients at once ask `bilex explore` for pages, words and entries and decide about entries, without a pause.
 
-Every request has to be answered with status 200, a decision that was confirmed has to be in the review afterwards, and the
-server's memory has to stay flat: the median of the last third of the time at most 2% above the middle third's. Then
-the server is killed with SIGKILL in the middle of the review, again and again: no confirmed decision may be missing.
+Every request has to be answered with status 200, a decision that was confirmed has to be in the review afterwards,
+and the server's memory has to stay flat: the median of the last third of the time at most 2% above the middle third's.
+Then the server is killed with SIGKILL in the middle of the review, again and again: no confirmed decision may be
+missing.
 """
 
 from __future__ import annotations
