@@ -7,7 +7,7 @@ import pytest
 
 from bilex.arrays import Vectors
 from bilex.engines.filters import Float32Filter, Int8Filter, choose_filter
-from bilex.kernels import int8
+from bilex.kernels import int8, topk
 
 needs_instruction = pytest.mark.skipif(not int8.available(), reason="this CPU has no 8-bit dot products (AVX-512 VNNI)")
 
@@ -38,50 +38,60 @@ def test_quantise_measures_what_rounding_took_off() -> None:
 
 @needs_instruction
 @pytest.mark.parametrize(("n", "m", "dimension"), [(1, 64, 1), (6, 64, 4), (7, 65, 5), (40, 200, 300), (13, 1024, 77)])
-def test_integer_products_are_exact(n: int, m: int, dimension: int) -> None:
+def test_products_are_exact_and_compared_with_both_levels(n: int, m: int, dimension: int) -> None:
     rng = np.random.default_rng(2)
-    queries = rng.integers(-127, 128, (n, dimension)).astype(np.int8)
-    targets = rng.integers(-127, 128, (m, dimension)).astype(np.int8)
-    packed = int8.pack_targets(targets)
-    height, width = -(-n // int8.ROWS) * int8.ROWS, len(packed) * 16
-    shifted = int8.aligned((height, packed.shape[1] * 4), np.uint8)
-    shifted[:n, :dimension] = queries.astype(np.int16) + 128
-    starts = np.zeros(width, np.int32)
-    starts[:m] = -128 * targets.sum(axis=1, dtype=int)
-    sums = int8.aligned((height, width), np.int32)
-    int8.multiply(shifted, packed, starts, sums)
-    np.testing.assert_array_equal(sums[:n, :m], queries.astype(int) @ targets.T.astype(int))
+    queries, targets = rows(3, n, dimension), rows(4, m, dimension)
+    tiles = int8.prepare_targets(targets)
+    shifted, _, _ = int8.prepare_queries(queries, tiles)
+    q, t, scales = quantised(queries)[0], quantised(targets)[0], quantised(targets)[1][0]
+    scores = (q.astype(int) @ t.T.astype(int)).astype(np.float32) * scales
+    for start in range(0, n, int8.ROWS):
+        for chunk in range(tiles[3].shape[1]):
+            block = scores[start : start + int8.ROWS, chunk * int8.WIDTH : (chunk + 1) * int8.WIDTH]
+            levels = np.full((int8.ROWS, 2), np.inf, np.float32)
+            levels[: len(block)] = rng.choice(block.ravel(), (len(block), 2))  # so that equality happens
+            masks = np.zeros((int8.ROWS, 2), np.uint64)
+            int8.compare(shifted, start, tiles, chunk, levels, masks)
+            for row, line in enumerate(block):
+                for which in range(2):
+                    expected = [bool(score >= levels[row, which]) for score in line]
+                    assert [int8.has(masks[row, which], i) for i in range(len(line))] == expected
 
 
-def test_the_bound_is_above_every_score() -> None:
+def test_the_margin_is_above_every_error() -> None:
     for seed, scale in ((3, 1.0), (4, 1e-6), (5, 1e6)):
         queries, targets = rows(seed, 40, 60, scale), rows(seed + 10, 80, 60)
-        (q, query_facts, _), (t, target_facts, _) = quantised(queries), quantised(targets)
-        products = q.astype(int) @ t.T.astype(int)
-        slack = int8.rounding(query_facts, target_facts)
-        exact = queries.astype(float) @ targets.T.astype(float)
+        tiles = int8.prepare_targets(targets)
+        (q, facts, _), (t, target_facts, _) = quantised(queries), quantised(targets)
+        slack = int8.prepare_queries(queries, tiles)[2]
+        near = (q.astype(int) @ t.T.astype(int)) * facts[0].astype(float)[:, None] * target_facts[0].astype(float)
+        errors = np.abs(queries.astype(float) @ targets.T.astype(float) - near)
+        sizes = np.linalg.norm(queries.astype(float), axis=1) * np.linalg.norm(targets, axis=1).max()
         for row in range(40):
             for column in range(80):
-                facts = query_facts[0, row], query_facts[1, row], query_facts[2, row]
-                bound = int8.upper_bound.py_func(products[row, column], *facts, target_facts, column)
-                assert bound + slack[row] >= exact[row, column]
-                assert bound < exact[row, column] + 0.2 * np.linalg.norm(queries[row]) * np.linalg.norm(targets[column])
+                bound = int8.margin.py_func(facts, row, tiles[3], column // int8.WIDTH, slack)
+                assert errors[row, column] <= bound < 0.1 * sizes[row]
 
 
 @needs_instruction
-@pytest.mark.parametrize("block", [1, 64, 97, 1024])
+@pytest.mark.parametrize("block", [1, 97, 1024])
 @pytest.mark.parametrize("k", [1, 3, 100])
 def test_equals_the_float32_filter(block: int, k: int) -> None:
     targets = rows(20, 500, 48)
     targets[100:200] = targets[:100]  # ties
-    queries = np.concatenate([rows(21, 50, 48), targets[:20]])
+    targets[300:] *= np.float32(1e-3)  # tiles of a very different size
+    queries = np.concatenate([rows(21, 50, 48), targets[:20], np.zeros((2, 48), np.float32), rows(22, 3, 48, 1e-7)])
+    chosen = np.random.default_rng(23).integers(len(targets), size=len(queries))
+    reference = topk.edge_scores(queries, targets, np.arange(len(queries)), chosen)
     answers = []
-    for kind in (Int8Filter, Float32Filter):
+    for kind in (Int8Filter(targets), Float32Filter(targets, block)):
         best, where = np.full((len(queries), k), -np.inf), np.full((len(queries), k), -1, np.int64)
-        kind(targets, block).search(queries, best, where)
-        answers.append((best, where))
-    np.testing.assert_array_equal(answers[0][0], answers[1][0])
-    np.testing.assert_array_equal(answers[0][1], answers[1][1])
+        kind.search(queries, best, where)
+        above = np.zeros(len(queries), np.int64)
+        kind.count(queries, reference, chosen, above)
+        answers.append((best, where, above))
+    for ours, theirs in zip(*answers, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_choice_of_the_filter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,10 +19,14 @@ __all__ = ["Filter", "Float32Filter", "Int8Filter", "choose_filter"]
 
 
 class Filter(Protocol):
-    """Knows the targets, and finds the best of them for a block of queries."""
+    """Knows the targets, and compares all of them with a block of queries."""
 
     def search(self, queries: Vectors, best: Floats, where: Indices) -> None:
         """Merge all targets into the running best k of each query, in place."""
+        ...
+
+    def count(self, queries: Vectors, reference: Floats, chosen: Indices, above: Indices) -> None:
+        """Add to `above` how many targets come before the chosen one, whose score is `reference`."""
         ...
 
 
@@ -42,6 +46,14 @@ class Float32Filter:
         slack = self.slack(queries)
         for first, scores in self.blocks(queries):
             scan_block(scores, queries, self.targets, first, slack, best, where)
+
+    def count(self, queries: Vectors, reference: Floats, chosen: Indices, above: Indices) -> None:
+        """Count the targets that come before the chosen one."""
+        from bilex.kernels.topk import count_block
+
+        slack = self.slack(queries)
+        for first, scores in self.blocks(queries):
+            count_block(scores, queries, self.targets, first, slack, reference, chosen, above)
 
     def slack(self, queries: Vectors) -> Floats:
         """Bound the error of each query's scores, in both directions."""
@@ -64,37 +76,24 @@ class Float32Filter:
 
 
 class Int8Filter:
-    """Upper bounds of the scores from products of 8-bit integers."""
+    """Scores from products of 8-bit integers."""
 
-    def __init__(self, targets: Vectors, block: int) -> None:
-        from bilex.kernels.int8 import WIDTH, pack_targets, quantise
+    def __init__(self, targets: Vectors) -> None:
+        from bilex.kernels.int8 import prepare_targets
 
-        self.targets, self.block = targets, -(-block // WIDTH) * WIDTH
-        count, dimension = targets.shape
-        self.facts, totals = np.empty((4, count), np.float32), np.empty(count, np.int32)
-        codes = np.empty((count, dimension), np.int8)
-        quantise(targets, codes, self.facts, totals)
-        self.packed = pack_targets(codes)
-        self.starts = np.zeros(len(self.packed) * 16, np.int32)
-        self.starts[:count] = -128 * totals
+        self.targets, self.tiles = targets, prepare_targets(targets)
 
     def search(self, queries: Vectors, best: Floats, where: Indices) -> None:
         """Merge all targets into the running best k of each query."""
-        from bilex.kernels.int8 import ROWS, WIDTH, aligned, multiply, quantise, rounding, scan_products
+        from bilex.kernels.int8 import prepare_queries, search
 
-        facts, codes = np.empty((4, len(queries)), np.float32), np.empty(queries.shape, np.int8)
-        quantise(queries, codes, facts, np.empty(len(queries), np.int32))
-        height = -(-len(queries) // ROWS) * ROWS
-        shifted = aligned((height, self.packed.shape[1] * 4), np.uint8)
-        shifted[: len(queries), : queries.shape[1]] = codes.astype(np.int16) + 128
-        slack = rounding(facts, self.facts)
-        room = aligned((height * self.block,), np.int32)
-        for first in range(0, len(self.targets), self.block):
-            rows = slice(first, min(first + self.block, len(self.targets)))
-            padded = -(-(rows.stop - first) // WIDTH) * WIDTH
-            sums = room[: height * padded].reshape(height, padded)
-            multiply(shifted, self.packed[first // 16 : (first + padded) // 16], self.starts[first:], sums)
-            scan_products(sums, queries, self.targets, first, facts, self.facts[:, rows], slack, best, where)
+        search(queries, self.targets, *prepare_queries(queries, self.tiles), self.tiles, best, where)
+
+    def count(self, queries: Vectors, reference: Floats, chosen: Indices, above: Indices) -> None:
+        """Count the targets that come before the chosen one."""
+        from bilex.kernels.int8 import count, prepare_queries
+
+        count(queries, self.targets, *prepare_queries(queries, self.tiles), self.tiles, reference, chosen, above)
 
 
 def choose_filter(queries: Vectors, targets: Vectors, block: int) -> Filter:
@@ -103,7 +102,7 @@ def choose_filter(queries: Vectors, targets: Vectors, block: int) -> Filter:
 
     wanted = os.environ.get("BILEX_INT8", "1") != "0" and available()
     if wanted and len(targets) >= WIDTH and ordinary(queries) and ordinary(targets):
-        return Int8Filter(targets, block)
+        return Int8Filter(targets)
     return Float32Filter(targets, block)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from bilex.arrays import Indices, Vectors
 from bilex.engines.base import Neighbours, Progress
-from bilex.engines.filters import Float32Filter, choose_filter
+from bilex.engines.filters import choose_filter
 from bilex.threads import single_threaded_blas, thread_count
 
 __all__ = ["LocalEngine"]
@@ -48,25 +48,18 @@ class LocalEngine:
             raise ValueError(f"k is {k}, with {len(targets)} targets")
         best = np.full((len(queries), k), -np.inf)
         where = np.full((len(queries), k), -1, np.int64)
-        chosen = choose_filter(queries, targets, self.target_block)
-        self._run(lambda rows: chosen.search(queries[rows], best[rows], where[rows]), len(queries))
+        filtered = choose_filter(queries, targets, self.target_block)
+        self._run(lambda rows: filtered.search(queries[rows], best[rows], where[rows]), len(queries))
         return Neighbours(where, best)
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         """Give the place, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
-        from bilex.kernels.topk import count_block, edge_scores
+        from bilex.kernels.topk import edge_scores
 
         level = edge_scores(queries, targets, np.arange(len(queries)), chosen)
         above = np.zeros(len(queries), np.int64)
-        scores_of = Float32Filter(targets, self.target_block)  # counting needs a bound on both sides
-
-        def search(rows: slice) -> None:
-            block = queries[rows]
-            slack = scores_of.slack(block)
-            for first, scores in scores_of.blocks(block):
-                count_block(scores, block, targets, first, slack, level[rows], chosen[rows], above[rows])
-
-        self._run(search, len(queries))
+        filtered = choose_filter(queries, targets, self.target_block)
+        self._run(lambda rows: filtered.count(queries[rows], level[rows], chosen[rows], above[rows]), len(queries))
         return above + 1
 
     def _run(self, search: Callable[[slice], None], count: int) -> None:

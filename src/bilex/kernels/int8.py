@@ -4,11 +4,13 @@ Where the CPU multiplies bytes four at a time (AVX-512 VNNI), a block of scores 
 Vectors are rounded to integers, row by row: ``q = a (q8 + e)`` with a scale a for each row. With q̂ = a q8 and t̂
 the rounded vectors, and ‖q - q̂‖, ‖t - t̂‖ the lengths that rounding took off (computed exactly, row by row),
 
-    q·t  =  q̂·t̂ + q̂·(t - t̂) + (q - q̂)·t  <=  q̂·t̂ + ‖q̂‖ ‖t - t̂‖ + ‖q - q̂‖ ‖t‖
+    |q·t - q̂·t̂|  =  |q̂·(t - t̂) + (q - q̂)·t|  <=  ‖q̂‖ ‖t - t̂‖ + ‖q - q̂‖ ‖t‖
 
-The right side is an upper bound of the true score. What it puts above the k-th best so far is computed again in
-float64, exactly as with the float32 filter (`kernels/topk.py`). So the answers are the same, to the bit; only the
-time differs. The integer products themselves are exact.
+What this leaves in doubt is computed again in float64, exactly as with the float32 filter (`kernels/topk.py`). So the
+answers are the same, to the bit; only the time differs. The integer products themselves are exact.
+
+A tile of products never leaves the registers: there it is compared with each query's level, moved by the largest
+bound among the tile's targets, and only the outcome, one bit for each target, is written down.
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from bilex.arrays import Floats, Indices, Vectors
-from bilex.kernels.topk import CHUNK, dot, insert
+from bilex.kernels.topk import dot, insert
 
-__all__ = ["ROWS", "WIDTH", "aligned", "available", "multiply", "pack_targets", "quantise", "rounding", "scan_products"]
+__all__ = ["WIDTH", "available", "count", "prepare_queries", "prepare_targets", "search"]
 
 ROWS = 6  # queries in a tile: 6 × 4 accumulators, 4 targets' registers and 1 query's fit into 32 registers
 GROUPS = 4
@@ -33,6 +35,9 @@ WIDTH = 16 * GROUPS  # targets in a tile
 ROUND_UP = np.float32(1 + 2.0**-20)
 
 Bytes = NDArray[np.uint8]
+Tiles = tuple[NDArray[np.int8], NDArray[np.int32], Vectors, Vectors]
+"""The targets' integers as `pack_targets` lays them out; what takes off the queries' shift by 128, which is there since
+the instruction wants one side unsigned; the facts of `quantise`; the largest rounding error and norm of each tile."""
 
 
 @cache
@@ -43,16 +48,21 @@ def available() -> bool:
 
 
 @intrinsic
-def tile(typing_context: Any, q: Any, q_stride: Any, t: Any, starts: Any, quads: Any, out: Any, out_stride: Any) -> Any:
-    """Multiply ROWS queries with WIDTH targets, whose sums begin at `starts`.
+def tile(
+    typing_context: Any, q: Any, q_stride: Any, t: Any, starts: Any, scales: Any, quads: Any, levels: Any, masks: Any
+) -> Any:
+    """Compare the products of ROWS queries and WIDTH targets, times the targets' `scales`, with the queries' levels.
 
-    Addresses and strides are in bytes; `quads` is a quarter of the dimensions.
+    The products' sums begin at `starts`. `levels` points to the float32 (ROWS, 2) levels, `masks` to the uint64
+    (ROWS, 2) outcomes: bit i is set where target i reaches the level. Addresses and strides are in bytes; `quads` is a
+    quarter of the dimensions.
     """
-    word, byte, long = ir.IntType(32), ir.IntType(8), ir.IntType(64)
-    words, many = ir.VectorType(word, 16), ir.VectorType(byte, 64)
+    word, byte, long, real = ir.IntType(32), ir.IntType(8), ir.IntType(64), ir.FloatType()
+    words, many, reals = ir.VectorType(word, 16), ir.VectorType(byte, 64), ir.VectorType(real, 16)
+    half = ir.IntType(16)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        q, q_stride, t, starts, quads, out, out_stride = arguments
+        q, q_stride, t, starts, scales, quads, levels, masks = arguments
         name = "llvm.x86.avx512.vpdpbusd.512"
         dot = builder.module.globals.get(name) or ir.Function(
             builder.module, ir.FunctionType(words, [words, many, many]), name
@@ -61,33 +71,33 @@ def tile(typing_context: Any, q: Any, q_stride: Any, t: Any, starts: Any, quads:
         def number(value: int) -> Any:
             return ir.Constant(long, value)
 
-        def pointer(base: Any, offset: Any, kind: Any) -> Any:
-            return builder.inttoptr(builder.add(base, offset), kind.as_pointer())
+        def load(base: Any, offset: Any, kind: Any, align: int = 4) -> Any:
+            loaded = builder.load(builder.inttoptr(builder.add(base, offset), kind.as_pointer()))
+            loaded.align = align
+            return loaded
+
+        def spread(value: Any, kind: Any) -> Any:
+            nothing = ir.Constant(kind, ir.Undefined)
+            first = builder.insert_element(nothing, value, ir.Constant(word, 0))
+            return builder.shuffle_vector(first, nothing, ir.Constant(words, [0] * 16))
 
         before, loop, after = builder.block, builder.append_basic_block("quads"), builder.append_basic_block("done")
-        begin = []
-        for group in range(GROUPS):
-            begin.append(builder.load(pointer(starts, number(64 * group), words)))
-            begin[-1].align = 4
+        begin = [load(starts, number(64 * group), words) for group in range(GROUPS)]
         builder.branch(loop)
         builder.position_at_end(loop)
         quad = builder.phi(long)
         quad.add_incoming(number(0), before)
         sums = [builder.phi(words) for _ in range(ROWS * GROUPS)]
-        targets = []
-        for group in range(GROUPS):
-            offset = builder.mul(builder.add(builder.mul(number(group), quads), quad), number(64))
-            targets.append(builder.load(pointer(t, offset, many)))
-            targets[-1].align = 64
-        nothing, results = ir.Constant(words, ir.Undefined), []
+        targets = [
+            load(t, builder.mul(builder.add(builder.mul(number(group), quads), quad), number(64)), many, 64)
+            for group in range(GROUPS)
+        ]
+        results = []
         for row in range(ROWS):
             offset = builder.add(builder.mul(q_stride, number(row)), builder.mul(quad, number(4)))
-            four = builder.load(pointer(q, offset, word))
-            four.align = 4
-            spread = builder.insert_element(nothing, four, ir.Constant(word, 0))
-            spread = builder.bitcast(builder.shuffle_vector(spread, nothing, ir.Constant(words, [0] * 16)), many)
+            four = builder.bitcast(spread(load(q, offset, word), words), many)
             results += [
-                builder.call(dot, [total, spread, values])
+                builder.call(dot, [total, four, values])
                 for total, values in zip(sums[row * GROUPS :], targets, strict=False)
             ]
         following = builder.add(quad, number(1))
@@ -97,78 +107,128 @@ def tile(typing_context: Any, q: Any, q_stride: Any, t: Any, starts: Any, quads:
             total.add_incoming(result, loop)
         builder.cbranch(builder.icmp_signed("<", following, quads), loop, after)
         builder.position_at_end(after)
+        scale = [load(scales, number(64 * group), reals) for group in range(GROUPS)]
         for row in range(ROWS):
-            for group in range(GROUPS):
-                offset = builder.add(builder.mul(out_stride, number(row)), number(64 * group))
-                stored = builder.store(results[row * GROUPS + group], pointer(out, offset, words))
-                stored.align = 4
+            scores = [
+                builder.fmul(builder.sitofp(results[row * GROUPS + group], reals), scale[group])
+                for group in range(GROUPS)
+            ]
+            for which in range(2):
+                level = spread(load(levels, number(8 * row + 4 * which), real), reals)
+                mask = number(0)
+                for group, score in enumerate(scores):
+                    reached = builder.zext(builder.bitcast(builder.fcmp_ordered(">=", score, level), half), long)
+                    mask = builder.or_(mask, builder.shl(reached, number(16 * group)))
+                place = builder.add(masks, number(16 * row + 8 * which))
+                builder.store(mask, builder.inttoptr(place, long.as_pointer())).align = 8
         return context.get_dummy_value()
 
-    return types.void(*[types.intp] * 7), generate
+    return types.void(*[types.intp] * 8), generate
 
 
 @njit(cache=True, nogil=True)
-def multiply(queries: Bytes, targets: NDArray[np.int8], starts: NDArray[np.int32], sums: NDArray[np.int32]) -> None:
-    """Compute the integer products of a block, exactly.
-
-    `queries` are shifted by 128, since the instruction wants one side unsigned, and `starts` takes off what that
-    adds to each target's products. `targets` are laid out by `pack_targets`.
-    """
-    height, width, quads = sums.shape[0], sums.shape[1], targets.shape[1]
-    for column in range(0, width, WIDTH):
-        for row in range(0, height, ROWS):
-            tile(
-                queries.ctypes.data + row * quads * 4,
-                quads * 4,
-                targets.ctypes.data + (column // 16) * quads * 64,
-                starts.ctypes.data + column * 4,
-                quads,
-                sums.ctypes.data + (row * width + column) * 4,
-                width * 4,
-            )
-
-
-@njit(cache=True, nogil=True, inline="always")
-def upper_bound(product: int, scale: float, length: float, error: float, facts: Vectors, column: int) -> Any:
-    """Bound one score from above."""
-    return np.float32(product) * (scale * facts[0, column]) + length * facts[2, column] + error * facts[3, column]
+def compare(shifted: Bytes, start: int, tiles: Tiles, chunk: int, levels: Vectors, masks: NDArray[np.uint64]) -> None:
+    """Compare a tile's products with the levels of the queries from `start` on."""
+    packed, starts, facts, _ = tiles
+    quads, first = packed.shape[1], chunk * WIDTH
+    tile(
+        shifted.ctypes.data + start * quads * 4,
+        quads * 4,
+        packed.ctypes.data + chunk * GROUPS * quads * 64,
+        starts.ctypes.data + first * 4,
+        facts.ctypes.data + first * 4,
+        quads,
+        levels.ctypes.data,
+        masks.ctypes.data,
+    )
 
 
 @njit(cache=True, nogil=True)
-def scan_products(
-    sums: NDArray[np.int32],
+def margin(facts: Vectors, row: int, bounds: Vectors, chunk: int, slack: Floats) -> float:
+    """Bound the error of a query's products with all the targets of a tile."""
+    return facts[1, row] * bounds[0, chunk] + facts[2, row] * bounds[1, chunk] + slack[row]
+
+
+@njit(cache=True, nogil=True)
+def has(mask: int, place: int) -> bool:
+    """Say whether a bit is set."""
+    return bool((mask >> np.uint64(place)) & np.uint64(1))
+
+
+@njit(cache=True, nogil=True)
+def search(
     queries: Vectors,
     targets: Vectors,
-    first_target: int,
-    query_facts: Vectors,
-    target_facts: Vectors,
+    shifted: Bytes,
+    facts: Vectors,
     slack: Floats,
+    tiles: Tiles,
     best: Floats,
     where: Indices,
 ) -> None:
-    """Merge a block of integer products into the running best k of each query, as `topk.scan_block` does.
+    """Merge all targets into the running best k of each query, as `topk.scan_block` does with a block.
 
-    The facts are rows of scale, ‖rounded‖, ‖rounding error‖ and ‖vector‖; `target_facts` are those
-    of the block's targets. `slack` is only the rounding of the bounds themselves.
+    `shifted` and `tiles` are the integers of both sides as `prepare_queries` and `prepare_targets` lay them out; the
+    `facts` of the queries are those of `quantise`, and `slack` is the rounding of the float32 arithmetic on them.
     """
-    k, width = best.shape[1], target_facts.shape[1]
-    for row in range(best.shape[0]):
-        scale, length, error = query_facts[0, row], query_facts[1, row], query_facts[2, row]
-        low = np.float32(best[row, k - 1] - slack[row])
-        for start in range(0, width, CHUNK):
-            stop = min(start + CHUNK, width)
-            hits = 0
-            for column in range(start, stop):  # branch-free, so that it is vectorised
-                bound = upper_bound(sums[row, column], scale, length, error, target_facts, column)
-                hits += bound >= low
-            if hits == 0:
-                continue
-            for column in range(start, stop):
-                bound = upper_bound(sums[row, column], scale, length, error, target_facts, column)
-                if bound >= low:
-                    target = first_target + column
-                    if insert(dot(queries[row], targets[target]), target, best[row], where[row]):
-                        low = np.float32(best[row, k - 1] - slack[row])
+    k, bounds = best.shape[1], tiles[3]
+    levels, masks = np.full((ROWS, 2), np.inf, np.float32), np.zeros((ROWS, 2), np.uint64)
+    for chunk in range(bounds.shape[1]):
+        first = chunk * WIDTH
+        for start in range(0, queries.shape[0], ROWS):
+            rows = min(ROWS, queries.shape[0] - start)
+            for i in range(rows):
+                row, scale = start + i, facts[0, start + i]
+                low = best[row, k - 1] - margin(facts, row, bounds, chunk, slack)
+                levels[i, 0] = low / scale if scale > 0 else -np.inf
+            compare(shifted, start, tiles, chunk, levels, masks)
+            for i in range(rows):
+                if masks[i, 0] == 0:
+                    continue
+                row = start + i
+                for j in range(min(WIDTH, targets.shape[0] - first)):
+                    if has(masks[i, 0], j):
+                        insert(dot(queries[row], targets[first + j]), first + j, best[row], where[row])
+
+
+@njit(cache=True, nogil=True)
+def count(
+    queries: Vectors,
+    targets: Vectors,
+    shifted: Bytes,
+    facts: Vectors,
+    slack: Floats,
+    tiles: Tiles,
+    reference: Floats,
+    chosen: Indices,
+    above: Indices,
+) -> None:
+    """Count, for each query, the targets that come before `chosen`, whose score is `reference`, as `topk.count_block`.
+
+    The other parameters are those of `search`.
+    """
+    bounds = tiles[3]
+    levels, masks = np.full((ROWS, 2), np.inf, np.float32), np.zeros((ROWS, 2), np.uint64)
+    for chunk in range(bounds.shape[1]):
+        first = chunk * WIDTH
+        for start in range(0, queries.shape[0], ROWS):
+            rows = min(ROWS, queries.shape[0] - start)
+            for i in range(rows):
+                row, scale = start + i, facts[0, start + i]
+                doubt = margin(facts, row, bounds, chunk, slack)
+                levels[i, 0] = (reference[row] - doubt) / scale if scale > 0 else -np.inf
+                levels[i, 1] = (reference[row] + doubt) / scale if scale > 0 else np.inf
+            compare(shifted, start, tiles, chunk, levels, masks)
+            for i in range(rows):
+                if masks[i, 0] == 0:
+                    continue
+                row = start + i
+                for j in range(min(WIDTH, targets.shape[0] - first)):
+                    if has(masks[i, 1], j):
+                        above[row] += 1
+                    elif has(masks[i, 0], j):
+                        score = dot(queries[row], targets[first + j])
+                        above[row] += score > reference[row] or (score == reference[row] and first + j < chosen[row])
 
 
 @njit(cache=True, nogil=True)
@@ -202,11 +262,32 @@ def quantise(vectors: Vectors, codes: NDArray[np.int8], facts: Vectors, totals: 
         totals[row] = total
 
 
-def rounding(query_facts: Vectors, target_facts: Vectors) -> NDArray[np.float64]:
-    """Bound what float32 arithmetic in `upper_bound` may take off a bound: a few roundings of its three terms."""
-    rounded, error, whole = target_facts[1:4].astype(np.float64).max(axis=1, initial=0.0)
-    terms = query_facts[1] * (rounded + error) + query_facts[2] * whole
-    return np.asarray(terms * 2.0**-20)
+def prepare_targets(targets: Vectors) -> Tiles:
+    """Round the targets and lay them out in tiles."""
+    count, dimension = targets.shape
+    chunks = -(-count // WIDTH)
+    codes, totals = np.empty((count, dimension), np.int8), np.empty(count, np.int32)
+    facts = np.zeros((4, chunks * WIDTH), np.float32)
+    quantise(targets, codes, facts, totals)
+    starts = np.zeros(chunks * WIDTH, np.int32)
+    starts[:count] = -128 * totals
+    bounds = facts[2:].reshape(2, chunks, WIDTH).max(axis=2)
+    return pack_targets(codes), starts, facts, bounds
+
+
+def prepare_queries(queries: Vectors, tiles: Tiles) -> tuple[Bytes, Vectors, Floats]:
+    """Round the queries: their integers plus 128, their facts, and a bound on the rounding of what is done with them.
+
+    In float32 the levels are a few roundings of terms no larger than these; what underflows is smaller still than the
+    constant.
+    """
+    facts, codes = np.empty((4, len(queries)), np.float32), np.empty(queries.shape, np.int8)
+    quantise(queries, codes, facts, np.empty(len(queries), np.int32))
+    shifted = aligned((-(-len(queries) // ROWS) * ROWS, tiles[0].shape[1] * 4), np.uint8)
+    shifted[: len(queries), : queries.shape[1]] = codes.astype(np.int16) + 128
+    rounded, error, whole = tiles[2][1:4].astype(np.float64).max(axis=1, initial=0.0)
+    terms = facts[1] * (rounded + error) + facts[2] * whole
+    return shifted, facts, np.asarray(terms * 2.0**-20 + 2.0**-100)
 
 
 def pack_targets(codes: NDArray[np.int8]) -> NDArray[np.int8]:
