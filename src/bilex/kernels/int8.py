@@ -146,7 +146,7 @@ def compare(shifted: Bytes, start: int, tiles: Tiles, chunk: int, levels: Vector
 @njit(cache=True, nogil=True)
 def margin(facts: Vectors, row: int, bounds: Vectors, chunk: int, slack: Floats) -> float:
     """Bound the error of a query's products with all the targets of a tile."""
-    return facts[1, row] * bounds[0, chunk] + facts[2, row] * bounds[1, chunk] + slack[row]
+    return float(facts[1, row] * bounds[0, chunk] + facts[2, row] * bounds[1, chunk] + slack[row])
 
 
 @njit(cache=True, nogil=True)
