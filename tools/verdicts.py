@@ -1,8 +1,10 @@
-"""Measure how well the verdict tells good runs from bad ones: ``python -m tools.verdicts DATA``.
+"""Measure how well the verdict tells good runs from bad ones: ``python -m tools.verdicts DATA [chosen|fresh]``.
 
-Prints P@1, which the verdict does not know, beside the verdict and its signs: the table in `bilex.report.verdict`.
+Prints P@1, which the verdict does not know, beside the verdict and its signs, and then a summary. ``chosen`` are runs
+that the limits in `bilex.report.verdict` were set on; ``fresh`` are runs that nobody looked at before the limits stood:
+the other directions, seeds drawn at random, other sizes, and pairs of languages that the first do not have.
 DATA is a folder with ``en.vec.gz``, ``fr.vec.gz``, ``fi.vec.gz``, ``en-books-law.vec.gz``, ``de-books-law.vec.gz`` and
-MUSE's ``dictionaries/``. It takes some minutes.
+MUSE's ``dictionaries/``. Each takes some minutes.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,64 +25,149 @@ from bilex.induction import induce
 from bilex.report import judge
 from bilex.seeds import SeedLike
 
-LIMIT, MAX_RANK = 6000, 3000
-FILES = {"en-fr": ("en", "fr"), "en-fi": ("en", "fi"), "books": ("en-books-law", "de-books-law")}
-DICTIONARIES = {"en-fr": "en-fr", "en-fi": "en-fi", "books": "en-de"}
+Pairs = list[tuple[str, str]]
+
+FILES = {"en": "en", "fr": "fr", "fi": "fi", "en-books": "en-books-law", "de-books": "de-books-law"}
+FREQUENT = 1000  # words of the dictionary that seeds are drawn from
 SEEDS = ("identical", "numerals", "5000", "25", "10", "5", "wrong")
-OTHERS: list[tuple[str, str, dict[str, Any]]] = [
-    *(("en-fr", seed, {"method": name}) for seed in ("5000", "25") for name in ("xing2015", "mutual", "sinkhorn")),
-    *(("en-fr", seed, {"method": name}) for seed in ("5000", "25") for name in ("ibm1-em", "haghighi2008")),
-    *((pair, "25", {"method": name}) for pair in FILES for name in ("ibm1", "artetxe2017", "ruder2018-2:2")),
-    *((pair, seed, {"log_odds": 0.5}) for pair in FILES for seed in ("identical", "25", "10", "5", "wrong")),
-]
 
 
-def runs() -> Iterator[tuple[str, str, dict[str, Any], str]]:
-    """Give languages, seed, what is changed in the method, and what is done to the target's vectors."""
-    yield from ((pair, seed, {}, "") for pair in FILES for seed in SEEDS)
-    yield from ((*one, "") for one in OTHERS)
-    for pair in ("en-fr", "en-fi"):
-        for harm in ("shuffled", "random"):
-            yield from ((pair, "identical", changes, harm) for changes in ({}, {"log_odds": 0.5}))
+@dataclass(frozen=True)
+class Case:
+    """Two languages, a seed, what is changed in the method, and what is done to the target's vectors."""
+
+    source: str
+    target: str
+    seed: str
+    changes: dict[str, Any] = field(default_factory=dict)
+    harm: str = ""
+    limit: int = 6000
+    max_rank: int | None = 3000
+
+    def __str__(self) -> str:
+        size = [] if (self.limit, self.max_rank) == (6000, 3000) else [f"{self.limit}/{self.max_rank or 'all'}"]
+        changes = [f"{key}={value}" for key, value in self.changes.items()]
+        return " ".join(filter(None, [f"{self.source}>{self.target}", self.seed, *changes, self.harm, *size]))
 
 
-def make_seed(name: str, pairs: list[tuple[str, str]], source: Embeddings, target: Embeddings) -> SeedLike:
-    """Give a seed by its name: so many pairs of the dictionary, or all of them with the wrong translations."""
+CHOSEN = (("en", "fr"), ("en", "fi"), ("en-books", "de-books"))
+FRESH = (("fr", "en"), ("fi", "en"), ("de-books", "en-books"), ("en", "de-books"), ("fr", "fi"), ("fi", "fr"))
+
+
+def chosen() -> Iterator[Case]:
+    """Give runs that the limits were set on."""
+    yield from (Case(*pair, seed) for pair in CHOSEN for seed in SEEDS)
+    for seed in ("5000", "25"):
+        for name in ("xing2015", "mutual", "sinkhorn", "ibm1-em", "haghighi2008"):
+            yield Case("en", "fr", seed, {"method": name})
+    for pair in CHOSEN:
+        yield from (Case(*pair, "25", {"method": name}) for name in ("ibm1", "artetxe2017", "ruder2018-2:2"))
+        yield from (Case(*pair, seed, {"log_odds": 0.5}) for seed in ("identical", "25", "10", "5", "wrong"))
+    yield from harmed(CHOSEN[:2], ("shuffled", "random"))
+
+
+def fresh() -> Iterator[Case]:
+    """Give runs that the limits were not set on."""
+    yield from (Case(*pair, seed) for pair in FRESH for seed in SEEDS)
+    for pair in (*CHOSEN, *FRESH[:2]):
+        yield from (Case(*pair, f"{size} at random, {draw}") for size in (25, 100) for draw in (1, 2, 3))
+    for pair in FRESH[:2]:
+        yield from (Case(*pair, "25", {"method": name}) for name in ("ibm1", "artetxe2017", "xing2015", "mutual"))
+        yield from (Case(*pair, seed, {"log_odds": 0.5}) for seed in ("identical", "25", "wrong"))
+    for pair in (("en", "fr"), ("en", "fi"), ("fr", "fi"), ("en-books", "de-books")):
+        yield from (Case(*pair, seed, limit=12_000, max_rank=10_000) for seed in ("identical", "25"))
+        yield Case(*pair, "100 at random, 4", limit=1500, max_rank=None)
+    yield from harmed(FRESH[:2], ("shuffled", "random"))
+    yield from (Case(*pair, seed, harm="reversed") for pair in CHOSEN[:2] for seed in ("identical", "5000"))
+
+
+def harmed(pairs: tuple[tuple[str, str], ...], harms: tuple[str, ...]) -> Iterator[Case]:
+    """Give runs on vectors that cannot work."""
+    for pair in pairs:
+        for harm in harms:
+            yield from (Case(*pair, "identical", changes, harm) for changes in ({}, {"log_odds": 0.5}))
+
+
+def make_seed(name: str, pairs: Pairs, source: Embeddings, target: Embeddings) -> SeedLike:
+    """Give a seed by its name: pairs of the dictionary, the first or at random, or all with wrong translations."""
     if name in ("identical", "numerals"):
         return name
     if name == "wrong":
         others = np.random.default_rng(0).permutation([word for _, word in pairs]).tolist()
         return list(zip((word for word, _ in pairs), others, strict=True))
+    if name == "5000":
+        return pairs
     first = {s: t for s, t in reversed(pairs) if s in source and t in target}
     known = [(s, first[s]) for s in dict.fromkeys(s for s, _ in pairs) if s in first]
-    return pairs if name == "5000" else known[: int(name)]
+    size, _, draw = name.partition(" at random, ")
+    if draw:
+        places = np.random.default_rng(int(draw)).permutation(min(FREQUENT, len(known)))[: int(size)]
+        return [known[place] for place in places.tolist()]
+    return known[: int(size)]
 
 
-def main(data: Path) -> None:
-    """Print the table."""
-    read = cache(lambda name: load(data / f"{name}.vec.gz", LIMIT))
-    words = cache(lambda name: read_pairs(data / "dictionaries" / name))
+def harm(target: Embeddings, kind: str) -> Embeddings:
+    """Give the words vectors that are not theirs, or the wrong order."""
+    draw = np.random.default_rng(0)
+    if kind == "shuffled":
+        return replace(target, vectors=draw.permutation(target.vectors))
+    if kind == "random":
+        return replace(target, vectors=draw.normal(size=target.vectors.shape).astype(np.float32))
+    if kind == "reversed":
+        return replace(target, words=target.words[::-1], vectors=target.vectors[::-1].copy())
+    return target
+
+
+class Data:
+    """The vectors and dictionaries, each read once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.vectors = cache(lambda name, limit: load(folder / f"{FILES[name]}.vec.gz", limit))
+        self.read = cache(lambda name: read_pairs(folder / "dictionaries" / name))
+
+    def dictionary(self, source: str, target: str, part: str) -> Pairs:
+        """Give MUSE's dictionary of two languages; where there is none, by way of English."""
+        source, target = source.partition("-")[0], target.partition("-")[0]
+        if "en" in (source, target):
+            return list(self.read(f"{source}-{target}.{part}.txt"))
+        meanings: dict[str, list[str]] = {}
+        for piece in ("0-5000", "5000-6500"):
+            for english, word in self.read(f"en-{target}.{piece}.txt"):
+                meanings.setdefault(english, []).append(word)
+        found = [(word, other) for word, via in self.read(f"{source}-en.{part}.txt") for other in meanings.get(via, ())]
+        return list(dict.fromkeys(found))
+
+
+def measure(case: Case, data: Data) -> tuple[str, float]:
+    """Make a run, print its line, and give its verdict and P@1."""
+    source, target = (data.vectors(name, case.limit) for name in (case.source, case.target))
+    target = harm(target, case.harm)
+    seed = make_seed(case.seed, data.dictionary(case.source, case.target, "0-5000"), source, target)
+    run = induce(source, target, seed, max_rank=case.max_rank, **case.changes)
+    gold = data.dictionary(case.source, case.target, "5000-6500")
+    precision = float(run.evaluate(gold, retrieval="csls").figures()["p@1"])
+    verdict = judge(run)
+    found = verdict.figures
+    signs = (found.matched, found.mutual, found.cosine, found.returning, found.frequency)
+    row = " ".join("    -" if sign is None else f"{sign:5.2f}" for sign in signs)
+    near = " -" if found.seed_near is None else f"{found.seed_near:.2f}"
+    print(f"{case!s:44} {verdict.level:8} {precision:5.3f} {row} {found.hubness:5.1f} {near}", flush=True)
+    return verdict.level, precision
+
+
+def main(folder: Path, which: str) -> None:
+    """Print the table and the summary."""
     warnings.simplefilter("ignore")
+    data = Data(folder)
     print(f"{'run':44} verdict    P@1 match mutual cos  round freq  hubs seed")
-    for pair, seed, changes, harm in runs():
-        source, target = (read(name) for name in FILES[pair])
-        if harm == "shuffled":
-            target = replace(target, vectors=np.random.default_rng(0).permutation(target.vectors))
-        elif harm:
-            noise = np.random.default_rng(0).normal(size=target.vectors.shape)
-            target = replace(target, vectors=noise.astype(np.float32))
-        given = make_seed(seed, words(f"{DICTIONARIES[pair]}.0-5000.txt"), source, target)
-        run = induce(source, target, given, max_rank=MAX_RANK, **changes)
-        gold = words(f"{DICTIONARIES[pair]}.5000-6500.txt")
-        precision = run.evaluate(gold, retrieval="csls").figures()["p@1"]
-        verdict = judge(run)
-        found = verdict.figures
-        signs = (found.matched, found.mutual, found.cosine, found.returning, found.frequency)
-        row = " ".join("    -" if sign is None else f"{sign:5.2f}" for sign in signs)
-        near = " -" if found.seed_near is None else f"{found.seed_near:.2f}"
-        name = " ".join([pair, seed, *(f"{key}={value}" for key, value in changes.items()), harm])
-        print(f"{name:44} {verdict.level:8} {precision:5.3f} {row} {found.hubness:5.1f} {near}", flush=True)
+    found: dict[str, list[float]] = {"sound": [], "doubtful": [], "failed": []}
+    for case in {"chosen": chosen, "fresh": fresh}[which]():
+        level, precision = measure(case, data)
+        found[level].append(precision)
+    for level, values in found.items():
+        spread = f"P@1 {min(values):.3f} to {max(values):.3f}, median {np.median(values):.3f}" if values else ""
+        print(f"{level:8} {len(values):3} runs  {spread}")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "chosen")

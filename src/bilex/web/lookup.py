@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +13,38 @@ from bilex.arrays import Floats, Indices, Vectors
 from bilex.embeddings import Embeddings
 from bilex.retrieval import SharedSpace
 from bilex.runs import Run
+from bilex.threads import thread_count
 
-__all__ = ["SIDES", "Direction", "Lookup"]
+__all__ = ["SIDES", "Direction", "Lookup", "Rounded", "best"]
 
 SIDES = ("source", "target")
-SLACK = 1e-4  # far more than float32 products of unit vectors are ever off
+SLACK = 1e-4  # far more than the float32 arithmetic of a bound is ever off, for unit vectors
+PART = 25_000  # rows at the least for a thread
+
+
+class Rounded:
+    """The vectors of a language in bytes, to bound all its cosines with a word in a few milliseconds."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        from bilex.kernels.int8 import quantise
+
+        self.codes, self.facts = np.empty(vectors.shape, np.int8), np.empty((4, len(vectors)), np.float32)
+        quantise(vectors, self.codes, self.facts, np.empty(len(vectors), np.int32))
+
+    def bounds(self, word: Rounded, row: int, pool: Executor, threads: int) -> Vectors:
+        """Give a number for each word that its cosine with one of a language does not exceed."""
+        from bilex.kernels.bounds import bound_rows
+
+        codes, facts = word.codes[row : row + 1], np.ascontiguousarray(word.facts[:, row : row + 1])
+        bounds = np.empty(len(self.codes), np.float32)
+        step = max(PART, -(-len(bounds) // threads))
+        parts = [slice(first, first + step) for first in range(0, len(bounds), step)]
+        work = [
+            pool.submit(bound_rows, self.codes[part], self.facts[:, part], codes, facts, bounds[part]) for part in parts
+        ]
+        for each in work:
+            each.result()
+        return bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,26 +71,28 @@ class Direction:
 
 
 class Lookup:
-    """Answers for single words, each by two products of a matrix and a vector."""
+    """Answers for single words: bytes choose who comes into question, float64 decides."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.directions = {side: Direction.of(run, side) for side in SIDES}
+        self.rounded = {side: Rounded(seen.space.source) for side, seen in self.directions.items()}
+        self.threads = thread_count()
+        self.pool = ThreadPoolExecutor(self.threads, "lookup")
 
     def word(self, side: str, row: int, k: int) -> dict[str, Any]:
         """Describe a word of one language."""
         seen = self.directions[side]
-        space, vector = seen.space, seen.space.source[row]
-        cosines, own = space.target @ vector, space.source @ vector
-        halves = cosines - seen.half_crowding
-        csls = best(halves, k, lambda rows: exact(space, row, rows) - space.target_crowding[rows] / 2)
-        crowding = space.source_crowding[row]
-        nn = best(cosines, k, lambda rows: exact(space, row, rows))
+        space, mine, others = seen.space, self.rounded[side], self.rounded[SIDES[1 - SIDES.index(side)]]
+        cosines = others.bounds(mine, row, self.pool, self.threads)
+        nn = best(cosines, k, lambda rows: exact(space.source, row, space.target, rows))
+        cosines -= seen.half_crowding
+        halves = space.target_crowding / 2
+        csls = best(cosines, k, lambda rows: exact(space.source, row, space.target, rows) - halves[rows])
+        own = mine.bounds(mine, row, self.pool, self.threads)
         own[row] = -np.inf
-        around = best(
-            own, k, lambda rows: space.source[rows].astype(float) @ vector.astype(float), at_most=len(own) - 1
-        )
-        count = int(seen.nearest_to[row])
+        around = best(own, min(k, len(own) - 1), lambda rows: exact(space.source, row, space.source, rows))
+        count, crowding = int(seen.nearest_to[row]), space.source_crowding[row]
         return {
             "side": side,
             "word": seen.own.words[row],
@@ -92,19 +123,21 @@ class Lookup:
         ]
 
 
-def exact(space: SharedSpace, row: int, rows: Indices) -> Floats:
-    """Give the cosines of a word with some of the other language, as `SharedSpace.search` has them."""
-    return space.scores(np.full(len(rows), row), rows, "nn")
+def exact(queries: Vectors, row: int, vectors: Vectors, rows: Indices) -> Floats:
+    """Give the cosines of a word with some others, as the engines have them."""
+    from bilex.kernels.topk import edge_scores
+
+    return np.asarray(edge_scores(queries[row : row + 1], vectors, np.zeros(len(rows), np.int64), rows))
 
 
-def best(scores: Vectors, k: int, again: Any, at_most: int | None = None) -> list[tuple[int, float]]:
-    """Give the k best rows: float32 scores choose who comes into question, `again` scores these exactly."""
-    k = min(k, len(scores) if at_most is None else at_most)
+def best(bounds: Vectors, k: int, score: Callable[[Indices], Floats]) -> list[tuple[int, float]]:
+    """Give the k best rows by `score`, which `bounds` are not below: only rows that may be among them are scored."""
+    k = min(k, len(bounds))
     if k <= 0:
         return []
-    level = np.partition(scores, len(scores) - k)[len(scores) - k]
-    rows = np.flatnonzero(scores >= level - SLACK)
-    found = again(rows)
+    likely = np.argpartition(bounds, len(bounds) - k)[len(bounds) - k :]
+    rows = np.flatnonzero(bounds >= score(likely).min() - SLACK)
+    found = score(rows)
     order = np.lexsort((rows, -found))[:k]
     return [(int(rows[i]), float(found[i])) for i in order]
 

@@ -1,0 +1,28 @@
+"""Upper bounds of one word's scores with all others, from vectors rounded to bytes, on any CPU.
+
+For a single query it is the memory that takes the time, and bytes are a quarter of float32. How the bound comes about,
+and how vectors are rounded (`quantise`), stands in `kernels/int8.py`, which does the same for many queries at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from bilex.arrays import Vectors
+
+__all__ = ["bound_rows"]
+
+
+@njit(cache=True, nogil=True)
+def bound_rows(
+    codes: NDArray[np.int8], facts: Vectors, query: NDArray[np.int8], query_facts: Vectors, bounds: Vectors
+) -> None:
+    """Bound the score of one query with every row from above, up to the rounding of float32; facts as `quantise` has."""
+    scale, length, error = query_facts[0, 0], query_facts[1, 0], query_facts[2, 0]
+    for row in range(codes.shape[0]):
+        product = np.int32(0)
+        for column in range(codes.shape[1]):
+            product += np.int32(codes[row, column]) * np.int32(query[0, column])
+        bounds[row] = np.float32(product) * (scale * facts[0, row]) + length * facts[2, row] + error * facts[3, row]
