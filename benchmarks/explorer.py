@@ -24,6 +24,7 @@ from bilex.retrieval import SharedSpace
 from bilex.runs import Run
 from bilex.web.app import create_app
 from bilex.web.explorer import Explorer
+from bilex.web.security import cookie_of
 
 WORDS, QUESTIONS, PORT = 200_000, 60, 8765
 
@@ -62,7 +63,9 @@ def main() -> None:
         ],
         "a page with a text": [("entries", {"sort": "source", "text": word[:2]}) for word in words],
     }
-    with TestClient(create_app(explorer, PORT), base_url=f"http://127.0.0.1:{PORT}") as client:
+    cookies = {cookie_of(PORT): "token"}
+    app = create_app(explorer, PORT, "token")
+    with TestClient(app, base_url=f"http://127.0.0.1:{PORT}", cookies=cookies) as client:
         for name, asked in questions.items():
             times, worked = [], []
             for path, parameters in asked:

@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 
 from bilex.errors import BilexError, InputError
-from bilex.reviews import ACCEPTED, CORRECTED, REJECTED, Conflict, Decision, Reviewed, Reviews, precision_interval
+from bilex.reviews import (
+    ACCEPTED,
+    CORRECTED,
+    NOTHING,
+    REJECTED,
+    Conflict,
+    Decision,
+    Reviewed,
+    Reviews,
+    precision_interval,
+)
 
 HOUSE, TREE, DOG = ("house", "maison"), ("tree", "ami"), ("dog", "chat")
 
@@ -44,6 +54,23 @@ def test_decisions_come_back(reviews: Reviews, tmp_path: Path) -> None:
         assert again.last() == DOG
         assert again.changes(2) == (3, {DOG: again[DOG]})
         assert again.changes(3) == (3, {})
+
+
+def test_the_log_of_a_review_that_another_process_began(reviews: Reviews, tmp_path: Path) -> None:
+    with Reviews(tmp_path) as other:
+        other.decide(HOUSE, ACCEPTED, version=0)
+    assert [row["source"] for row in reviews.log()] == ["house"]
+
+
+def test_a_word_that_was_left_alone_can_only_be_given_a_translation(reviews: Reviews) -> None:
+    for verdict in (ACCEPTED, REJECTED):
+        with pytest.raises(BilexError, match="no translation to accept or reject"):
+            reviews.decide(("dog", NOTHING), verdict, version=0)
+    assert reviews.decide(("dog", NOTHING), CORRECTED, "chien", version=0).correction == "chien"
+    reviewed = Reviewed.of([HOUSE, ("cat", "chien")], reviews.current())
+    assert reviewed.kept == [("dog", "chien")]
+    assert reviewed.forbidden == []
+    assert reviewed.pairs == [("dog", "chien"), HOUSE]  # chien has its word now
 
 
 def test_undo_is_another_row_and_brings_the_one_before_back(reviews: Reviews) -> None:

@@ -25,7 +25,7 @@ import bilex
 from bilex.lexicon import Lexicon
 from bilex.reviews import Pair, Reviews
 from tests.languages import make_languages
-from tests.web.helpers import serving
+from tests.web.helpers import let_in, serving
 
 __all__ = ["load", "run"]
 
@@ -43,13 +43,6 @@ class Tally:
     failures: list[str] = field(default_factory=list)
     confirmed: dict[int, str] = field(default_factory=dict)
     memory: list[float] = field(default_factory=list)
-
-
-def headers_of(client: httpx.Client, address: str) -> dict[str, str]:
-    """Read the token from the page, as the page's script does."""
-    token = re.search(r'bilex-token" content="([\w-]+)"', client.get("/").text)
-    assert token is not None
-    return {"x-bilex-token": token[1], "origin": address.rstrip("/")}
 
 
 def questions(dice: random.Random, pairs: list[Pair]) -> tuple[str, ...]:
@@ -70,8 +63,7 @@ def visit(address: str, number: int, clients: int, pairs: list[Pair], until: flo
     dice = random.Random(number)
     versions = dict.fromkeys(range(number, len(pairs), clients), 0)
     try:
-        with httpx.Client(base_url=address, timeout=60) as client:
-            headers = headers_of(client, address)
+        with let_in(address) as client:
             while time.monotonic() < until:
                 for path in questions(dice, pairs):
                     answer = client.get(path)
@@ -80,7 +72,7 @@ def visit(address: str, number: int, clients: int, pairs: list[Pair], until: flo
                         tally.failures.append(f"{path}: {answer.status_code} {answer.text[:100]}")
                 entry, verdict = dice.choice(list(versions)), dice.choice(VERDICTS)
                 body = {"entry": entry, "version": versions[entry], "verdict": verdict}
-                answer = client.post("/api/decide", json=body, headers=headers)
+                answer = client.post("/api/decide", json=body)
                 tally.requests += 1
                 if answer.status_code == 200:
                     tally.confirmed[entry] = verdict
@@ -141,8 +133,7 @@ def growth(memory: list[float]) -> float:
 def review_and_kill(folder: Path, dice: random.Random, confirmed: dict[int, str]) -> int:
     """Decide as fast as the server confirms it, and kill the server somewhere in between; count what it confirmed."""
     decisions = 0
-    with serving(folder) as (server, address), httpx.Client(base_url=address, timeout=60) as client:
-        headers = headers_of(client, address)
+    with serving(folder) as (server, address), let_in(address) as client:
         before = dice.randrange(3, 30)
         try:
             while True:
@@ -152,7 +143,7 @@ def review_and_kill(folder: Path, dice: random.Random, confirmed: dict[int, str]
                 row = client.get(f"/api/entry?entry={entry}").json()
                 body = {"entry": entry, "version": row["version"], "verdict": verdict}
                 confirmed.pop(entry, None)  # until it is confirmed, either is right
-                if client.post("/api/decide", json=body, headers=headers).status_code == 200:
+                if client.post("/api/decide", json=body).status_code == 200:
                     confirmed[entry] = verdict
                     decisions += 1
         except httpx.TransportError:

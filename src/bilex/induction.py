@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from bilex.constraints import Constraints, rows_of
+from bilex.arrays import Indices
+from bilex.constraints import Constraints, Pairs, rows_of
 from bilex.em import Fit, fit
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
@@ -211,15 +212,22 @@ def savable(text: str) -> bool:
 
 
 def build_lexicon(learnt: Learnt, space: SharedSpace, engine: Engine, *, complete: bool) -> Lexicon:
-    """Put the matched pairs, and on request the best neighbour of every other source word, into a lexicon."""
+    """Put the matched pairs, and on request the best neighbour of every other source word, into a lexicon.
+
+    Kept pairs that the matching could not see, because a word is beyond the frequency constraint, are entries too.
+    """
     source, target, seed = learnt.source, learnt.target, learnt.seed
-    rows, columns = learnt.fit.matching.source, learnt.fit.matching.target
-    given = rows_of(seed.kept, source, target) if seed.reviewed else seed  # the rest of a lexicon is but a start
+    kept, matching = rows_of(seed.kept, source, target), learnt.fit.matching
+    pairs = set(zip(matching.source.tolist(), matching.target.tolist(), strict=True))
+    pairs |= set(zip(kept.source.tolist(), kept.target.tolist(), strict=True))
+    rows, columns = np.array(sorted(pairs), np.int64).reshape(-1, 2).T
+    given = kept if seed.reviewed else seed  # the rest of a lexicon is but a start
     seeds = set(zip(given.source.tolist(), given.target.tolist(), strict=True))
     origin = [SEED if pair in seeds else MATCHING for pair in zip(rows.tolist(), columns.tolist(), strict=True)]
     if complete:
         rest = np.setdiff1d(np.arange(len(source)), rows)
-        best = space.search(rest, 1, "csls", engine).indices[:, 0]
+        best = best_allowed(rest, rows_of(seed.forbidden, source, target), space, engine)
+        rest, best = rest[best >= 0], best[best >= 0]
         rows, columns = np.concatenate([rows, rest]), np.concatenate([columns, best])
         origin += [RETRIEVAL] * len(rest)
     return Lexicon(
@@ -230,6 +238,21 @@ def build_lexicon(learnt: Learnt, space: SharedSpace, engine: Engine, *, complet
         (space.source_nearest[rows] == columns) & (space.target_nearest[columns] == rows),
         tuple(origin),
     )
+
+
+def best_allowed(rows: Indices, forbidden: Pairs, space: SharedSpace, engine: Engine) -> Indices:
+    """Give the best CSLS neighbour of each source word that is not forbidden to it; -1 if there is none."""
+    best = space.search(rows, 1, "csls", engine).indices[:, 0].copy()
+    size = len(space.target)
+    never = forbidden.source * size + forbidden.target
+    places = np.flatnonzero(np.isin(rows * size + best, never))
+    if not len(places):
+        return best
+    most = int(np.bincount(forbidden.source).max()) + 1
+    found = space.search(rows[places], most, "csls", engine).indices
+    allowed = ~np.isin(rows[places][:, None] * size + found, never)
+    best[places] = np.where(allowed.any(axis=1), found[np.arange(len(places)), allowed.argmax(axis=1)], -1)
+    return best
 
 
 def describe(side: Embeddings) -> dict[str, Any]:

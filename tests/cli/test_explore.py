@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import socket
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from bilex import Run
 from bilex.reviews import Reviews
 from tests.cli.helpers import Bilex, contents, refused
-from tests.web.helpers import serving
+from tests.web.helpers import let_in, serving
 
 
 @pytest.mark.parametrize("harm", ["missing", "empty", "half", "manifest", "damaged", "review"])
@@ -46,8 +47,10 @@ def test_a_port_in_use_is_one_line(bilex: Bilex, work: Path) -> None:
 def test_it_serves_until_ctrl_c(work: Path) -> None:
     before = contents(work / "run")
     with serving(work / "run") as (server, address):
-        assert httpx.get(address).status_code == 200
-        assert httpx.get(f"{address}api/word", params={"side": "source", "word": "s1"}).json()["word"] == "s1"
+        assert httpx.get(address.partition("?")[0]).status_code == 403
+        with let_in(address) as browser:
+            assert browser.get("/").status_code == 200
+            assert browser.get("/api/word", params={"side": "source", "word": "s1"}).json()["word"] == "s1"
         server.send_signal(signal.SIGINT)
         assert server.wait(30) == 0
         assert server.stderr is not None
@@ -57,7 +60,7 @@ def test_it_serves_until_ctrl_c(work: Path) -> None:
 
 def test_only_this_machine_is_served(work: Path) -> None:
     with serving(work / "run") as (_, address):
-        port = int(address.rstrip("/").rpartition(":")[2])
+        port = int(address.partition("/?")[0].rpartition(":")[2])
         names = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), port, socket.AF_INET)}
         for name in names - {"127.0.0.1"}:
             if str(name).startswith("127."):
@@ -65,6 +68,38 @@ def test_only_this_machine_is_served(work: Path) -> None:
             with socket.socket() as stranger, pytest.raises(OSError):
                 stranger.settimeout(2)
                 stranger.connect((str(name), port))
+
+
+def test_every_process_has_its_own_key(work: Path) -> None:
+    keys = []
+    for _ in range(2):
+        with serving(work / "run") as (server, address):
+            keys.append(address.partition("?key=")[2])
+            arguments = Path(f"/proc/{server.pid}/cmdline")
+            assert not arguments.exists() or keys[-1].encode() not in arguments.read_bytes()
+    assert keys[0] != keys[1]
+    assert all(len(key) >= 40 for key in keys)
+
+
+def test_the_browser_is_started_with_a_key_that_works_once(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in the list of processes lets nobody in after the browser."""
+    import webbrowser
+
+    from bilex.cli.explore import bind, serve
+    from bilex.web.explorer import Explorer
+
+    opened: list[tuple[str, list[int]]] = []
+
+    def browse(address: str) -> None:
+        opened.append((address, [httpx.get(address).status_code for _ in range(2)]))
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(webbrowser, "open", browse)
+    with bind(0) as listening, contextlib.suppress(KeyboardInterrupt):
+        serve(Explorer.open(work / "run"), listening, "the-token", browser=True)
+    ((address, statuses),) = opened
+    assert "the-token" not in address
+    assert statuses == [303, 403]
 
 
 def test_the_next_port_is_taken(work: Path) -> None:

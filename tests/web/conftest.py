@@ -13,13 +13,12 @@ import bilex
 from bilex.embeddings import Embeddings
 from bilex.web.app import create_app
 from bilex.web.explorer import Explorer
+from bilex.web.security import cookie_of
 from tests.languages import make_languages
 from tests.web.helpers import ADDRESS, HOSTILE, PORT, TOKEN
 
 
-@pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run, made once. Do not change it."""
+def make_run(place: Path, *, complete: bool) -> Path:
     languages = make_languages(240, 16, 60)
     source, target = (
         Embeddings(
@@ -29,15 +28,34 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         for side, name in ((languages.source, "en"), (languages.target, "fr"))
     )
-    place = tmp_path_factory.mktemp("made") / "run"
-    bilex.induce(source, target, languages.gold[60:140], max_rank=200, complete=True).save(place)
+    bilex.induce(source, target, languages.gold[60:140], max_rank=200, complete=complete).save(place)
     return place
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run, made once, with an entry for every word. Do not change it."""
+    return make_run(tmp_path_factory.mktemp("made") / "run", complete=True)
+
+
+@pytest.fixture(scope="session")
+def made_sparse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that leaves words alone, made once. Do not change it."""
+    return make_run(tmp_path_factory.mktemp("made") / "run", complete=False)
 
 
 @pytest.fixture
 def folder(made: Path, tmp_path: Path) -> Path:
     """A fresh copy of the run."""
     return Path(shutil.copytree(made, tmp_path / "run"))
+
+
+@pytest.fixture
+def sparse(made_sparse: Path, tmp_path: Path) -> Iterator[Explorer]:
+    """A fresh copy of the run that leaves words alone, opened."""
+    opened = Explorer.open(shutil.copytree(made_sparse, tmp_path / "sparse"))
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
@@ -49,8 +67,9 @@ def explorer(folder: Path) -> Iterator[Explorer]:
 
 @pytest.fixture
 def client(explorer: Explorer) -> Iterator[TestClient]:
-    """The page's own requests: the right host, origin and token."""
+    """The page's own requests: the right host, origin, token and cookie."""
     app = create_app(explorer, PORT, TOKEN)
     headers = {"x-bilex-token": TOKEN, "origin": ADDRESS}
-    with TestClient(app, base_url=ADDRESS, headers=headers, raise_server_exceptions=False) as opened:
+    cookies = {cookie_of(PORT): TOKEN}
+    with TestClient(app, base_url=ADDRESS, headers=headers, cookies=cookies, raise_server_exceptions=False) as opened:
         yield opened

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
+
 from tests.cli.helpers import COMMAND
 
-__all__ = ["ADDRESS", "HOSTILE", "PORT", "TOKEN", "serving"]
+__all__ = ["ADDRESS", "HOSTILE", "PORT", "TOKEN", "let_in", "serving"]
 
 PORT = 8765
 ADDRESS = f"http://127.0.0.1:{PORT}"
@@ -44,3 +46,13 @@ def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[st
         server.wait()
         server.stdout.close()
         server.stderr.close()
+
+
+@contextmanager
+def let_in(address: str) -> Iterator[httpx.Client]:
+    """Give a client that may ask and change all that the page may."""
+    place, _, token = address.partition("/?key=")
+    headers = {"x-bilex-token": token, "origin": place}
+    with httpx.Client(base_url=place, headers=headers, timeout=60) as client:
+        assert client.get(f"/?key={token}").status_code == 303
+        yield client

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from bilex.reviews import Reviews
+from bilex.runs import Run
 from tests.web.helpers import HOSTILE, serving
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is missing; pip install 'bilex[dev]'")
@@ -236,18 +237,25 @@ def test_hostile_words_in_the_table_and_the_review(page: Page) -> None:
 
 SLOW = """
 const fetched = window.fetch;
+const [part, milliseconds] = arguments;
 window.fetch = async (address, ...rest) => {
   const answer = await fetched(address, ...rest);
-  if (String(address).includes("sort=random")) await new Promise((done) => setTimeout(done, 600));
+  if (String(address).includes(part)) await new Promise((done) => setTimeout(done, milliseconds));
   return answer;
 };
 """
 
 
+def slow_down(page: Page, part: str, milliseconds: int = 600) -> None:
+    """Let answers to some questions come late."""
+    page.driver.execute_script(SLOW, part, milliseconds)
+
+
 def test_an_order_chosen_while_another_loads_wins(page: Page) -> None:
     page.open("search")
     page.wait(lambda: page.text(".try"))
-    page.driver.execute_script(SLOW + "location.hash = 'review';")
+    slow_down(page, "sort=random")
+    page.driver.execute_script("location.hash = 'review';")
     page.wait(lambda: "reviewed" in page.text("#progress-text"))
     page.find("#queue-order").send_keys("most")
     page.wait(lambda: page.text(".alternatives"))
@@ -255,6 +263,139 @@ def test_an_order_chosen_while_another_loads_wins(page: Page) -> None:
     time.sleep(0.8)  # the slow answer has come by now
     assert page.text("#queue") == first
     assert HOSTILE[0] in first
+
+
+def test_a_late_answer_does_not_overwrite_a_newer_word(page: Page) -> None:
+    page.open("search")
+    page.wait(lambda: page.text(".try"))
+    slow_down(page, "word=s20")
+    page.driver.execute_script("location.hash = 'search/source/s20';")
+    page.driver.execute_script("location.hash = 'search/source/s24';")
+    page.wait_for("#word h2", "s24")
+    time.sleep(0.8)
+    assert page.text("#word h2") == "s24"
+    assert page.find("#search-word").get_attribute("value") == "s24"
+    assert "s24" in str(page.find("#picture svg").get_attribute("aria-label"))
+
+
+def test_the_welcome_does_not_overwrite_a_word(page: Page) -> None:
+    page.open("browse")
+    page.wait(lambda: page.text("#place") == "1–50")
+    slow_down(page, "limit=12")
+    page.driver.execute_script("location.hash = 'search';")
+    page.driver.execute_script("location.hash = 'search/source/s24';")
+    page.wait_for("#word h2", "s24")
+    time.sleep(0.8)
+    assert page.text("#word h2") == "s24"
+
+
+def test_a_late_page_of_the_table_does_not_overwrite_a_newer_one(page: Page) -> None:
+    page.open("browse")
+    page.wait(lambda: page.text("#place") == "1–50")
+    slow_down(page, "sort=score")
+    page.find("[data-sort=score]").click()
+    page.find("[data-sort=source]").click()
+    page.wait(lambda: page.find("th[aria-sort=ascending] button").get_attribute("data-sort") == "source")
+    first = page.text("tbody")
+    time.sleep(0.8)
+    assert page.text("tbody") == first
+
+
+def test_two_quick_steps_are_two(page: Page) -> None:
+    page.open("browse")
+    page.wait(lambda: page.text("#place") == "1–50")
+    slow_down(page, "offset=50", 300)
+    page.driver.execute_script("const next = document.getElementById('next-page'); next.click(); next.click();")
+    page.wait(lambda: page.text("#place") == "101–150")
+    time.sleep(0.5)
+    assert page.text("#place") == "101–150"
+
+
+def test_a_key_pressed_too_soon_is_not_about_the_entry_before(page: Page, served: tuple[Path, str]) -> None:
+    page.open("review")
+    page.wait(lambda: page.text(".alternatives"))
+    with Reviews(served[0]) as reviews:
+        before = len(reviews.log())
+        slow_down(page, "api/decide", 300)
+        entry = page.pair()
+        page.press("a")
+        page.press("r")  # while the answer is on its way
+        page.wait(lambda: page.pair() not in ("", entry))
+        new = reviews.log()[before:]
+        assert [(f"{row['source']}→{row['target']}", row["verdict"]) for row in new] == [(entry, "accepted")]
+
+
+def test_undo_pressed_twice_is_one(page: Page, served: tuple[Path, str]) -> None:
+    page.open("review")
+    page.wait(lambda: page.text(".alternatives"))
+    entry = page.review("a")
+    page.review("r")
+    slow_down(page, "api/undo", 300)
+    with Reviews(served[0]) as reviews:
+        before = len(reviews.log())
+        page.driver.execute_script(
+            "for (let i = 0; i < 2; i += 1) document.dispatchEvent(new KeyboardEvent('keydown', { key: 'u' }));"
+        )
+        page.wait_for("#said", "Undone")
+        assert [row["verdict"] for row in reviews.log()[before:]] == ["undone"]
+        assert reviews[tuple(entry.split("→"))].verdict == "accepted"  # type: ignore[index]
+
+
+def test_a_problem_stays_until_it_is_solved(page: Page, served: tuple[Path, str]) -> None:
+    page.open("review")
+    page.wait(lambda: page.text(".alternatives"))
+    page.press("c")
+    page.wait(lambda: page.driver.switch_to.active_element.get_attribute("id") == "correct-word")
+    page.driver.execute_script("document.getElementById('correct-word').maxLength = 2000")
+    page.driver.execute_script("document.getElementById('correct-word').value = 'x'.repeat(1500)")
+    page.press(Keys.ENTER)
+    page.wait_for("#problem", "give at most 1000")
+    page.driver.execute_async_script("fetch('/api/progress').then(arguments[0])")
+    page.press(Keys.ESCAPE)
+    page.driver.execute_script("document.getElementById('card').focus()")
+    page.press("j")
+    page.wait(lambda: page.text(".alternatives"))
+    assert "give at most 1000" in page.text("#problem")
+    page.review("a")
+    assert page.text("#problem") == ""
+    page.driver.get_log("browser")  # the refusal is no surprise
+
+
+def test_a_word_that_was_left_alone_is_given_a_translation(driver: Any, made_sparse: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(made_sparse, tmp_path / "sparse"))
+    entries = {line.split("\t")[0] for line in (folder / "lexicon.tsv").read_text("utf-8").split("\n")}
+    run = Run.load(folder)
+    alone = next(word for word in run.source.words if word not in entries)
+    with serving(folder) as (_, address):
+        page = Page(driver, address)
+        page.open(f"search/source/{alone}")
+        page.wait_for("#word .matched", "left this word alone")
+        page.find("#word .matched a").click()
+        page.wait(lambda: page.pair() == f"{alone}→—" and page.text(".alternatives"))
+        assert "accept" not in page.text(".verdicts").lower()
+        page.press("a")
+        page.wait_for("#said", "no translation yet")
+        choice = page.text(".alternatives li:nth-child(1) bdi")
+        page.press("1")
+        page.wait_for("#progress-text", "0 of")
+        page.wait_for("#progress-text", "1 unmatched given a translation")
+        page.press("u")
+        page.wait(lambda: "unmatched given" not in page.text("#progress-text") and page.pair() == f"{alone}→—")
+        page.wait(lambda: page.text(".alternatives"))
+        page.press("1")
+        page.wait_for("#progress-text", "1 unmatched given a translation")
+        with Reviews(folder) as reviews:
+            assert reviews[alone, ""].correction == choice
+        page.find("#queue-order").send_keys("unmatched")
+        page.wait(lambda: page.pair().endswith("→—") and page.text(".alternatives"))
+        assert alone not in page.text("#queue")
+        page.find("#retrain").click()
+        page.wait_for("#retraining", "What changed", 60)
+        assert "sparse-2/report.html" in page.text("#retraining")
+        assert f"{alone}: {choice}" in page.text("#retraining")
+        again = folder.with_name("sparse-2")
+        assert "<title>" in (again / "report.html").read_text("utf-8")
+        assert [e.origin for e in Run.load(again).lexicon if (e.source, e.target) == (alone, choice)] == ["seed"]
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])

@@ -59,6 +59,42 @@ def test_learning_again(explorer: Explorer, folder: Path) -> None:
     assert "matching" in origins.values()  # where EM began is not what a person has said
 
 
+def test_words_that_were_left_alone(sparse: Explorer) -> None:
+    """A person translates two of them, one beyond the frequency constraint, and both are entries of the next run."""
+    table, again = sparse.table, sparse.folder.with_name("again")
+    alone = list(range(table.entries, len(table)))
+    inside, beyond = alone[0], alone[-1]
+    assert table.row(inside)["frequency"] <= 200 < table.row(beyond)["frequency"]
+    given = {table.source[inside]: table.target[0], table.source[beyond]: table.target[1]}
+    for row in (inside, beyond):
+        sparse.decide(row, "corrected", given[table.source[row]], 0)
+    progress = sparse.progress()
+    assert (progress["reviewed"], progress["added"], progress["precision"]) == (0, 2, None)
+    lines = sparse.export(decided=True).splitlines()
+    assert lines[1:] == [f"{word}\t\t\t\t\tunmatched\tcorrected\t{given[word]}" for word in given]
+    learn_again(sparse.folder, again)
+    entries = {entry.source: entry for entry in bilex.Run.load(again).lexicon}
+    for word, translation in given.items():
+        assert (entries[word].target, entries[word].origin) == (translation, "seed")
+
+
+def test_what_was_rejected_does_not_come_back_as_the_best_neighbour(explorer: Explorer, folder: Path) -> None:
+    table = explorer.table
+    row = next(row for row in range(table.entries) if table.row(row)["origin"] == "retrieval")
+    explorer.decide(row, "rejected", None, 0)
+    again = learn_again(folder, folder.with_name("run-2"))
+    found = [entry for entry in again.lexicon if entry.source == table.source[row]]
+    assert [entry.target == table.target[row] for entry in found] == [False]
+
+
+def test_the_new_run_has_its_report(explorer: Explorer, folder: Path) -> None:
+    review(explorer)
+    learn_again(folder, folder.with_name("run-2"))
+    page = (folder.with_name("run-2") / "report.html").read_text("utf-8")
+    assert "A bilingual lexicon" in page
+    assert "reviewed" in page
+
+
 def test_a_second_round_remembers_the_first(explorer: Explorer, folder: Path) -> None:
     asked = review(explorer)
     second = folder.with_name("run-2")

@@ -14,13 +14,14 @@ from bilex.web.table import DECISIONS, ORIGINS, SORTS, Query
 
 
 @pytest.fixture(scope="module")
-def reviewed(made: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def reviewed(made_sparse: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     import shutil
 
-    explorer = Explorer.open(shutil.copytree(made, tmp_path_factory.mktemp("table") / "run"))
+    explorer = Explorer.open(shutil.copytree(made_sparse, tmp_path_factory.mktemp("table") / "run"))
     for entry in range(0, 90, 3):
         verdict = ("accepted", "rejected", "corrected")[entry % 9 // 3]
         explorer.decide(entry, verdict, "x" if verdict == "corrected" else None, 0)
+    explorer.decide(explorer.table.entries + 1, "corrected", "y", 0)
     explorer.refresh()
     yield explorer
     explorer.close()
@@ -32,12 +33,13 @@ def slowly(explorer: Explorer, query: Query) -> tuple[int, list[dict[str, Any]]]
     rows = [table.row(number) | {"number": number} for number in range(len(table))]
 
     def passes(row: dict[str, Any]) -> bool:
-        entry = row["entry"] is not None
+        entry = row["target"] is not None
         texts = (fold(row["source"]), fold(row["target"] or ""))
         return (
             (not query.text or any(fold(query.text) in text for text in texts))
             and query.origin in (None, row["origin"])
-            and (query.decision is None or (entry and row["decision"] == query.decision))
+            and query.decision in (None, row["decision"])
+            and (query.decision != "undecided" or entry or query.origin == "unmatched")
             and (query.mutual is None or (entry and row["mutual"] == query.mutual))
             and (query.matched is None or (row["origin"] in ("matching", "seed")) == query.matched)
             and (query.min_score is None or (entry and table.score[row["number"]] >= query.min_score))

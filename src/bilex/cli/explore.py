@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import secrets
 import socket
 import threading
 import webbrowser
@@ -31,7 +32,8 @@ USUAL, TRIED = 8765, 20
 def explore(run: str, port: int | None, no_browser: bool, quiet: bool) -> None:
     """Serve a local page to search RUN, browse its lexicon and review it, until Ctrl-C.
 
-    Decisions are stored in RUN/review.sqlite as they are made; only this machine can reach the page.
+    Decisions are stored in RUN/review.sqlite as they are made. Only this machine can reach the page, and only those who
+    have the address with its key.
     """
     from bilex.cli.progress import watch
     from bilex.web.explorer import Explorer
@@ -40,12 +42,12 @@ def explore(run: str, port: int | None, no_browser: bool, quiet: bool) -> None:
         with watch(quiet) as reporter:
             reporter.stage(f"reading {run}")
             explorer = Explorer.open(run)
-        address = f"http://{HOST}:{listening.getsockname()[1]}/"
+        token = secrets.token_urlsafe(32)
         with contextlib.suppress(KeyboardInterrupt):  # which is how it is meant to end
-            click.echo(address)
+            click.echo(f"http://{HOST}:{listening.getsockname()[1]}/?key={token}")
             if not quiet:
                 click.echo("Ctrl-C ends it", err=True)
-            serve(explorer, listening, None if no_browser else address)
+            serve(explorer, listening, token, browser=not no_browser)
 
 
 def bind(port: int | None) -> socket.socket:
@@ -66,19 +68,25 @@ def bind(port: int | None) -> socket.socket:
     raise BilexError(problem)
 
 
-def serve(explorer: Explorer, listening: socket.socket, address: str | None) -> None:
-    """Serve the page until Ctrl-C; open the address in a browser if given."""
+def serve(explorer: Explorer, listening: socket.socket, token: str, *, browser: bool) -> None:
+    """Serve the page until Ctrl-C; open it in a browser if asked to.
+
+    Other users see the arguments of a browser that is started, so its address has a key that works once.
+    """
     import uvicorn
 
     from bilex.web.app import create_app
 
+    port, once = listening.getsockname()[1], secrets.token_urlsafe(32) if browser else None
+
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            if address is not None:
+            if once is not None:
+                address = f"http://{HOST}:{port}/?key={once}"
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-    app = create_app(explorer, listening.getsockname()[1])
+    app = create_app(explorer, port, token, once)
     config = uvicorn.Config(
         app,
         log_level="error",

@@ -32,7 +32,8 @@ def command_line(info: dict[str, Any]) -> tuple[str | None, bool]:
     method, seed = configuration["method"], configuration["seed"]
     files = [info["inputs"][side]["files"] for side in ("source", "target")]
     base = METHODS.get(method["name"])
-    if not all(files) or base is None or not (seed["name"] in SEED_NAMES or seed.get("sha256")):
+    repeatable = seed["name"] in SEED_NAMES or seed.get("sha256") or configuration.get("learnt_again_from")
+    if not all(files) or base is None or not repeatable:
         return None, False
     words = ["bilex", "induce", *(side[0]["path"] for side in files), "--seed", seed["name"], "--method", base.name]
     for part, value in method.items():

@@ -6,7 +6,6 @@ Nothing in a request is ever taken for the name of a file: the page's files are 
 from __future__ import annotations
 
 import json
-import secrets
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -29,7 +28,7 @@ from bilex.version import __version__
 from bilex.web.explorer import Explorer, Unknown
 from bilex.web.lookup import SIDES
 from bilex.web.retraining import Retraining
-from bilex.web.security import Guard
+from bilex.web.security import Guard, cookie_of
 from bilex.web.table import Query
 
 __all__ = ["create_app", "hosts_of"]
@@ -38,6 +37,11 @@ KINDS = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml; charset=utf-8",
+}
+SAID = {
+    "sound": "looks sound",
+    "doubtful": "looks doubtful, see its report",
+    "failed": "this run failed: do not use its lexicon, see its report",
 }
 COMPLETIONS = 10
 LONGEST_WORD = 1000
@@ -54,9 +58,11 @@ def hosts_of(port: int) -> frozenset[str]:
     return frozenset(f"{name}:{port}" for name in names) | (frozenset(names) if port == 80 else frozenset())
 
 
-def create_app(explorer: Explorer, port: int, token: str | None = None) -> Starlette:
-    """Make the application for one run, to be served on 127.0.0.1 at that port."""
-    token = token or secrets.token_urlsafe(32)
+def create_app(explorer: Explorer, port: int, token: str, once: str | None = None) -> Starlette:
+    """Make the application for one run, to be served on 127.0.0.1 at that port.
+
+    Who knows the `token` is let in, and who knows `once` is so one time (`bilex.web.security`).
+    """
     service = Service(explorer, token)
 
     @asynccontextmanager
@@ -84,7 +90,7 @@ def create_app(explorer: Explorer, port: int, token: str | None = None) -> Starl
     ]
     return Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, hosts=hosts_of(port), token=token)],
+        middleware=[Middleware(Guard, hosts=hosts_of(port), token=token, cookie=cookie_of(port), once=once)],
         exception_handlers={HTTPException: on_http_error, Exception: on_bug},
         lifespan=lifespan,
     )
@@ -122,7 +128,7 @@ class Service:
     async def page(self, _: Request) -> Response:
         """Serve the page."""
         about = self.explorer.about()
-        return HTMLResponse(template().render(token=self.token, version=__version__, **about))
+        return HTMLResponse(template().render(token=self.token, version=__version__, said=SAID, **about))
 
     async def static(self, request: Request) -> Response:
         """Serve one of the page's files."""

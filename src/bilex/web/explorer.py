@@ -9,12 +9,12 @@ from typing import Any
 
 from bilex.errors import BilexError, InputError
 from bilex.lexicon import plain
-from bilex.reviews import ACCEPTED, UNDECIDED, VERDICTS, Decision, Reviews, precision_interval
+from bilex.reviews import ACCEPTED, NOTHING, UNDECIDED, VERDICTS, Decision, Reviews, precision_interval
 from bilex.rundir import LEXICON, read_manifest
 from bilex.runs import Run
 from bilex.web.completion import Completion
 from bilex.web.lookup import SIDES, Lookup
-from bilex.web.table import Query, Table
+from bilex.web.table import UNMATCHED, Query, Table
 
 __all__ = ["BEST", "Explorer", "Unknown"]
 
@@ -60,6 +60,7 @@ class Explorer:
         iterations = self.run.info.get("iterations") or [{}]
         return {
             "run": self.folder.resolve().name,
+            "identity": self.run.info.get("files", {}).get(LEXICON, "")[:16],
             "names": self.names(),
             "words": {side: len(words) for side, words in self.sides.items()},
             "entries": self.table.entries,
@@ -67,6 +68,7 @@ class Explorer:
             "mean_cosine": iterations[-1].get("mean_cosine"),
             "method": configuration.get("method", {}).get("name"),
             "seed": configuration.get("seed", {}).get("name"),
+            "verdict": self.run.info.get("verdict", {}).get("level"),
         }
 
     def complete(self, prefix: str, sides: tuple[str, ...], limit: int) -> list[dict[str, Any]]:
@@ -91,8 +93,14 @@ class Explorer:
             **described,
             "pairs": self._pairs_among(described["picture"]),
             "entries": [self.table.row(entry) for entry in entries],
+            "alone": self._alone(word) if side == "source" else None,
             "elsewhere": other if word in self.sides[other] else None,
         }
+
+    def _alone(self, word: str) -> dict[str, Any] | None:
+        """Give the row of a source word that the matching left alone."""
+        row = self.table.number.get((word, NOTHING))
+        return None if row is None else self.table.row(row)
 
     def _pairs_among(self, points: list[dict[str, Any]]) -> list[tuple[str, str]]:
         """Give the entries both of whose words are in a picture."""
@@ -136,7 +144,9 @@ class Explorer:
     def progress(self) -> dict[str, Any]:
         """Say how far the review is, and how good the lexicon seems."""
         self.refresh()
-        decisions = [decision for decision in self.table.decided.values() if decision.verdict != UNDECIDED]
+        entries = self.table.entries
+        decided = {row: one for row, one in self.table.decided.items() if one.verdict != UNDECIDED}
+        decisions = [decision for row, decision in decided.items() if row < entries]
         right = sum(decision.verdict == ACCEPTED for decision in decisions)
         share, low, high = precision_interval(right, len(decisions))
         counts = dict.fromkeys(VERDICTS, 0)
@@ -147,7 +157,8 @@ class Explorer:
         return {
             **counts,
             "reviewed": len(decisions),
-            "entries": self.table.entries,
+            "added": len(decided) - len(decisions),
+            "entries": entries,
             "precision": share if decisions else None,
             "low": low,
             "high": high,
@@ -155,7 +166,10 @@ class Explorer:
         }
 
     def export(self, *, decided: bool = False) -> str:
-        """Write the entries with their decisions as a table: the columns of ``lexicon.tsv``, then two more."""
+        """Write the entries with their decisions as a table: the columns of ``lexicon.tsv``, then two more.
+
+        Words that were left alone and then given a translation follow, with nothing where an entry has its figures.
+        """
         self.refresh()
         lines = ["\t".join(EXPORTED)]
         for row, entry in enumerate(self.run.lexicon):
@@ -166,10 +180,15 @@ class Explorer:
                 f"{plain(entry.source)}\t{plain(entry.target)}\t{entry.score:.6f}\t{entry.rank}\t{entry.mutual:d}"
                 f"\t{entry.origin}\t{decision.verdict}\t{plain(decision.correction or '')}"
             )
+        for row in sorted(row for row in self.table.decided if row >= self.table.entries):
+            decision = self.table.decided[row]
+            if decision.correction is not None:
+                word, translation = plain(self.table.source[row]), plain(decision.correction)
+                lines.append(f"{word}\t\t\t\t\t{UNMATCHED}\t{decision.verdict}\t{translation}")
         return "\n".join(lines) + "\n"
 
     def _pair(self, entry: int) -> tuple[str, str]:
-        if not 0 <= entry < self.table.entries:
+        if not 0 <= entry < len(self.table):
             raise Unknown("the lexicon has no such entry")
         return self.table.source[entry], self.table.target[entry]
 

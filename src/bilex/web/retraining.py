@@ -24,7 +24,8 @@ from bilex.induction import induce
 from bilex.lexicon import RETRIEVAL, Lexicon
 from bilex.methods import Method
 from bilex.progress import Reporter
-from bilex.rundir import LEXICON
+from bilex.report import REPORT, write_report
+from bilex.rundir import LEXICON, read_manifest, run_directory
 from bilex.runs import Run
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class Retraining:
         with self._lock:
             if self._state["state"] == "running":
                 return dict(self._state)
-            if not self.explorer.progress()["reviewed"]:
+            progress = self.explorer.progress()
+            if not progress["reviewed"] and not progress["added"]:
                 raise BilexError("nothing is reviewed yet; accept, reject or correct some entries first")
             place = next_name(self.explorer.folder.resolve())
             command = [sys.executable, "-m", "bilex.web.retraining", str(self.explorer.folder.resolve()), str(place)]
@@ -91,8 +93,9 @@ class Retraining:
             if process.wait() != 0:
                 raise BilexError(complaint or "learning was ended")
             changes = changed_pairs(self.explorer.run.lexicon, Lexicon.load(place / LEXICON))
+            verdict = read_manifest(place)["verdict"]
             with self._lock:
-                self._state |= {"state": "done", **changes}
+                self._state |= {"state": "done", "verdict": verdict, "report": REPORT, **changes}
         except (BilexError, OSError, ValueError) as error:
             with self._lock:
                 self._state = {"state": "failed", "error": str(error)}
@@ -162,7 +165,7 @@ class Lines(Reporter):
 
 
 def learn_again(folder: Path, place: Path, reporter: Reporter | None = None) -> Run:
-    """Learn from the reviewed lexicon of a run, as that run was learnt, and write the new run."""
+    """Learn from the reviewed lexicon of a run, as that run was learnt, and write the new run with its report."""
     reporter = reporter or Reporter()
     old = Run.load(folder)
     configuration = old.info["configuration"]
@@ -182,7 +185,9 @@ def learn_again(folder: Path, place: Path, reporter: Reporter | None = None) -> 
     run.info["configuration"] |= {"method": configuration["method"], "learnt_again_from": folder.name}
     run.info["inputs"] = old.info["inputs"]
     reporter.stage("writing")
-    run.save(place)
+    with run_directory(place) as new:
+        write_report(run, new / REPORT)
+        run.write(new)
     return run
 
 

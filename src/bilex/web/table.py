@@ -1,6 +1,7 @@
 """The lexicon as a table to sort, filter and page through: columns of numbers, so that 200,000 rows stay quick.
 
-Its rows are the entries of the lexicon, in its order, and after them the source words that have none.
+Its rows are the entries of the lexicon, in its order, and after them the source words that have none, which a review
+can give one.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from numpy.typing import NDArray
 from bilex.arrays import Indices
 from bilex.errors import BilexError
 from bilex.lexicon import MATCHING, RETRIEVAL, SEED
-from bilex.reviews import ACCEPTED, CORRECTED, REJECTED, UNDECIDED, Decision
+from bilex.reviews import ACCEPTED, CORRECTED, NOTHING, REJECTED, UNDECIDED, Decision
 from bilex.runs import Run
 from bilex.web.completion import Completion, TextIndex
 
-__all__ = ["DECISIONS", "ORIGINS", "SORTS", "Query", "Table"]
+__all__ = ["DECISIONS", "ORIGINS", "SORTS", "UNMATCHED", "Query", "Table"]
 
 UNMATCHED = "unmatched"
 ORIGINS = (MATCHING, SEED, RETRIEVAL, UNMATCHED)
@@ -69,7 +70,7 @@ class Table:
         rest = [word for word in source.words if word not in with_entry]
         self.entries = len(lexicon)
         self.source: tuple[str, ...] = (*lexicon.source, *rest)
-        self.target: tuple[str, ...] = (*lexicon.target, *("" for _ in rest))
+        self.target: tuple[str, ...] = (*lexicon.target, *(NOTHING for _ in rest))
         none = np.full(len(rest), np.nan)
         self.score = np.concatenate([lexicon.score, none])
         self.rank = np.concatenate([lexicon.rank, none])
@@ -82,7 +83,7 @@ class Table:
         self.target_row = np.array([target.index.get(word, -1) for word in self.target], np.int64)
         self.decision = np.zeros(len(self.source), np.int8)
         self.decided: dict[int, Decision] = {}
-        self.number = {pair: row for row, pair in enumerate(zip(lexicon.source, lexicon.target, strict=True))}
+        self.number = {pair: row for row, pair in enumerate(zip(self.source, self.target, strict=True))}
         self.sources, self.targets = TextIndex(self.source), TextIndex(self.target)
         self.by_source: dict[str, list[int]] = {}
         self.by_target: dict[str, list[int]] = {}
@@ -136,8 +137,10 @@ class Table:
             filters.append(self.sources.containing(query.text) | self.targets.containing(query.text))
         if query.origin is not None:
             filters.append(self.origin == ORIGINS.index(query.origin))
-        if query.decision is not None:  # only entries can be decided
-            filters.append((self.decision == DECISIONS.index(query.decision)) & (np.arange(len(self)) < self.entries))
+        if query.decision is not None:
+            filters.append(self.decision == DECISIONS.index(query.decision))
+        if query.decision == UNDECIDED and query.origin != UNMATCHED:  # nobody has to decide about these
+            filters.append(np.arange(len(self)) < self.entries)
         if query.mutual is not None:
             filters.append((self.mutual == query.mutual) & (np.arange(len(self)) < self.entries))
         if query.matched is not None:
@@ -155,7 +158,7 @@ class Table:
         entry = row < self.entries
         decision = self.decided.get(row, Decision())
         return {
-            "entry": row if entry else None,
+            "entry": row,
             "source": self.source[row],
             "target": self.target[row] if entry else None,
             "score": round(float(self.score[row]), 6) if entry else None,

@@ -1,6 +1,6 @@
 // Asking the server.
 
-import { complain, token } from "./dom.js";
+import { complain, solved, token } from "./dom.js";
 
 export class Refused extends Error {
   constructor(status, body) {
@@ -15,17 +15,18 @@ async function ask(address, options) {
   try {
     answer = await fetch(address, options);
   } catch (error) {
-    if (error.name !== "AbortError") complain("The server does not answer. Is bilex explore still running?");
+    if (error.name !== "AbortError") complain("The server does not answer. Is bilex explore still running?", "connection");
     throw error;
   }
+  solved("connection");
   let body = {};
   try {
     body = await answer.json();
-  } catch {
-    /* the status says enough */
+  } catch (error) {
+    if (answer.ok) throw error; // given up on the way; else the status says enough
   }
   if (!answer.ok) throw new Refused(answer.status, body);
-  complain("");
+  if (options?.method === "POST") solved("answer");
   return body;
 }
 

@@ -1,12 +1,12 @@
 // The lexicon as a table; the server sorts, filters and cuts out the page.
 
 import { Refused, get } from "./api.js";
-import { byId, complain, element, number, score, wordLink } from "./dom.js";
+import { byId, complain, element, number, plainText, score, solved, turns, wordLink } from "./dom.js";
 import { decisionTag } from "./search.js";
 
 const PAGE = 50;
 const state = { sort: "frequency", descending: false, offset: 0, total: 0 };
-let asked = 0;
+const newest = turns();
 
 const fields = () => Array.from(byId("filters").querySelectorAll("input, select"));
 
@@ -31,28 +31,32 @@ export function start() {
       load(0);
     });
   }
-  const last = () => Math.max(0, Math.floor((state.total - 1) / PAGE) * PAGE);
   byId("first-page").addEventListener("click", () => load(0));
   byId("previous-page").addEventListener("click", () => load(Math.max(0, state.offset - PAGE)));
-  byId("next-page").addEventListener("click", () => load(Math.min(last(), state.offset + PAGE)));
-  byId("last-page").addEventListener("click", () => load(last()));
+  byId("next-page").addEventListener("click", () => load(Math.min(lastPage(), state.offset + PAGE)));
+  byId("last-page").addEventListener("click", () => load(lastPage()));
 }
 
 export const show = () => load(state.offset);
 
+const lastPage = () => Math.max(0, Math.floor((state.total - 1) / PAGE) * PAGE);
+
 async function load(offset) {
-  const turn = (asked += 1);
+  const current = newest();
+  state.offset = offset; // at once, so that two quick steps are two
   const filters = Object.fromEntries(fields().filter((field) => field.value).map((field) => [field.name, field.value]));
   const query = { ...filters, sort: state.sort, descending: Number(state.descending), offset, limit: PAGE };
   let page;
   try {
     page = await get("entries", query);
   } catch (error) {
-    if (error instanceof Refused) complain(error.message);
+    if (error instanceof Refused && current()) complain(error.message);
     return;
   }
-  if (turn !== asked) return; // a newer question was faster
-  Object.assign(state, { offset, total: page.total });
+  if (!current()) return; // a newer question was asked
+  solved("answer");
+  state.total = page.total;
+  if (!page.rows.length && offset > 0) return load(lastPage()); // fewer rows than there were
   byId("table").tBodies[0].replaceChildren(...page.rows.map(line));
   const end = offset + page.rows.length;
   byId("found").textContent = page.total === 1 ? "1 row" : `${number(page.total)} rows`;
@@ -69,7 +73,7 @@ function line(row) {
   const cell = (kind, ...content) => element("td", { class: kind }, ...content);
   return element(
     "tr",
-    { class: row.entry === null ? "unmatched" : row.decision },
+    { class: row.target === null && !row.correction ? "unmatched" : row.decision },
     cell("number", row.frequency ? number(row.frequency) : ""),
     cell("", wordLink(row.source, "source")),
     cell("", row.target === null ? element("span", { class: "aside" }, "—") : wordLink(row.target, "target")),
@@ -78,6 +82,16 @@ function line(row) {
     cell("number extra", row.rank === null ? "" : number(row.rank)),
     cell("extra", row.mutual === null ? "" : row.mutual ? "yes" : "no"),
     cell("extra", row.origin),
-    cell("", row.decision === "undecided" ? "" : decisionTag(row)),
+    cell("", reviewLink(row)),
+  );
+}
+
+// What was decided, or that it can be; both lead to the review of this row.
+function reviewLink(row) {
+  const undecided = row.target === null ? "translate" : "review";
+  return element(
+    "a",
+    { class: "review-link", href: `#review/${row.entry}`, "aria-label": `Review ${plainText(row.source)}` },
+    row.decision === "undecided" ? undecided : decisionTag(row),
   );
 }

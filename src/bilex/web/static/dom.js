@@ -9,6 +9,7 @@ export const byId = (id) => document.getElementById(id);
 const meta = (name) => document.querySelector(`meta[name="bilex-${name}"]`).content;
 export const names = { source: meta("source"), target: meta("target") };
 export const token = meta("token");
+export const identity = meta("identity");
 export const otherSide = (side) => (side === "source" ? "target" : "source");
 
 export function element(tag, attributes = {}, ...children) {
@@ -67,8 +68,23 @@ export const addressOf = (side, text) => `#search/${side}/${encodeURIComponent(t
 export const number = (value) => value.toLocaleString("en");
 export const score = (value) => (value === null ? "" : value.toFixed(3).replace("-", "−"));
 
-export function complain(text) {
+// A problem stays until it is solved: `kind` says by what.
+export function complain(text, kind = "answer") {
   const place = byId("problem");
   place.textContent = text;
+  place.dataset.kind = text ? kind : "";
   place.hidden = !text;
+}
+
+export function solved(kind) {
+  if (byId("problem").dataset.kind === kind) complain("");
+}
+
+// Questions of one kind, of which only the newest may change the page: `newest()` gives a test for "still the newest".
+export function turns() {
+  let last = 0;
+  return () => {
+    const mine = (last += 1);
+    return () => mine === last;
+  };
 }

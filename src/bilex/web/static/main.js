@@ -1,13 +1,14 @@
 // The parts of the page, by the address after #.
 
 import * as browse from "./browse.js";
-import { byId } from "./dom.js";
+import { byId, solved } from "./dom.js";
 import * as review from "./review.js";
 import * as search from "./search.js";
 
 const VIEWS = { search, browse, review };
 
 function route() {
+  solved("answer");
   const [asked, side, text] = location.hash.slice(1).split("/");
   const view = Object.hasOwn(VIEWS, asked) ? asked : "search";
   for (const name of Object.keys(VIEWS)) byId(`view-${name}`).hidden = name !== view;
@@ -15,7 +16,7 @@ function route() {
     if (link.dataset.view === view) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  if (view !== "search") return VIEWS[view].show();
+  if (view !== "search") return VIEWS[view].show(side);
   return search.show(side === "source" || side === "target" ? side : null, decoded(text));
 }
 

@@ -1,15 +1,18 @@
 // Learning again from the review, and what that changed.
 
 import { Refused, get, post } from "./api.js";
-import { byId, element, names, number, word } from "./dom.js";
+import { byId, element, names, number, turns, word } from "./dom.js";
 
 const TITLES = { changed: "Changed", gained: "Gained", lost: "Lost" };
+const newest = turns();
 let watching = 0;
 
 export async function startRetraining() {
   byId("retrain").disabled = true;
+  const current = newest();
   try {
-    draw(await post("retrain/start"));
+    const found = await post("retrain/start");
+    if (current()) draw(found);
     watch();
   } catch (error) {
     if (error instanceof Refused) draw({ state: "failed", error: error.message });
@@ -17,22 +20,18 @@ export async function startRetraining() {
 }
 
 export async function watchRetraining() {
+  const current = newest();
   const found = await get("retrain");
+  if (!current()) return;
   draw(found);
   if (found.state === "running") watch();
 }
 
+export const running = () => byId("retraining").classList.contains("running");
+
 function watch() {
   clearTimeout(watching);
-  watching = setTimeout(async () => {
-    try {
-      const found = await get("retrain");
-      draw(found);
-      if (found.state === "running") watch();
-    } catch {
-      /* the problem is on the page */
-    }
-  }, 400);
+  watching = setTimeout(() => watchRetraining().catch(watch), 400); // also after an answer that did not come
 }
 
 function draw(found) {
@@ -57,6 +56,7 @@ function result(found) {
   const { changed, gained, lost, same } = found.counts;
   return [
     element("h2", {}, "What changed"),
+    verdict(found),
     element(
       "p",
       {},
@@ -67,6 +67,21 @@ function result(found) {
     ),
     element("div", { class: "changes" }, ...Object.keys(TITLES).map((kind) => changes(kind, found))),
   ];
+}
+
+const SAID = { sound: "looks sound", doubtful: "looks doubtful", failed: "failed: do not use it" };
+
+function verdict(found) {
+  const { level, reasons, advice } = found.verdict;
+  const why = level === "sound" ? "" : ` ${[...reasons.slice(0, 2), ...advice.slice(0, 2)].join(" ").replaceAll("`", "")}`;
+  return element(
+    "p",
+    { class: `new-verdict ${level}` },
+    element("strong", {}, `The new lexicon ${SAID[level]}.`),
+    `${why} Its report is `,
+    element("code", {}, `${found.run}/${found.report}`),
+    ".",
+  );
 }
 
 function changes(kind, found) {

@@ -4,17 +4,20 @@
 // the newer decision is shown instead of being overwritten.
 
 import { Refused, get, post } from "./api.js";
+import { card, pairText } from "./card.js";
 import { combobox } from "./combobox.js";
-import { byId, complain, element, names, number, plainText, score, word, wordLink } from "./dom.js";
-import { watchRetraining, startRetraining } from "./retraining.js";
-import { decisionTag } from "./search.js";
+import { byId, complain, element, identity, names, number, plainText, turns, word } from "./dom.js";
+import { running, startRetraining, watchRetraining } from "./retraining.js";
 
 const BATCH = 50;
 const AROUND = 6;
 const ALTERNATIVES = 6;
-const KEPT = "bilex-decided"; // what this tab has decided, so that undo after a reload is still its own
+const KEPT = `bilex-decided ${identity}`; // what this tab has decided, so that undo after a reload is still its own
+const newest = turns();
 
 const state = { queue: [], place: 0, more: true, alternatives: [], correcting: false, busy: false };
+
+const act = { decide, correct, undo, move };
 
 export function start() {
   byId("queue-order").addEventListener("change", (event) => {
@@ -25,27 +28,52 @@ export function start() {
   document.addEventListener("keydown", onKey);
 }
 
-export async function show() {
-  watchRetraining();
+export async function show(entry = undefined) {
+  watchRetraining().catch(() => {});
   await refreshProgress();
-  if (!state.queue.length) await restart();
+  if (!state.queue.length && !(await refill())) return;
+  if (/^\d+$/.test(entry || "")) await bring(Number(entry));
   else await draw();
 }
 
+// Put one row in front, whatever the order of the queue is.
+async function bring(entry) {
+  let row;
+  try {
+    row = await get("entry", { entry });
+  } catch (error) {
+    if (error instanceof Refused) complain(error.message);
+    return;
+  }
+  history.replaceState(null, "", "#review"); // what comes next is no longer this row
+  const known = state.queue.findIndex((item) => item.entry === entry);
+  if (known >= 0) Object.assign(state.queue[known], row);
+  else state.queue.splice(state.place, 0, row);
+  state.place = known >= 0 ? known : state.place;
+  await draw();
+}
+
 async function restart() {
+  if (await refill()) await draw();
+}
+
+// Begin a new queue; false if another was begun before it came.
+async function refill() {
   const queue = [];
   Object.assign(state, { queue, place: 0, more: true });
   await loadMore();
-  if (queue === state.queue) await draw(); // else another order was chosen meanwhile
+  return queue === state.queue;
 }
 
 async function loadMore() {
   if (!state.more) return;
-  const skipped = state.queue.filter((row) => row.decision === "undecided").length;
   const order = byId("queue-order").value;
+  const counted = (row) => row.decision === "undecided" && (row.target === null) === (order === "unmatched");
+  const skipped = state.queue.filter(counted).length;
   const descending = order.startsWith("-");
   const sort = order.replace("-", "");
   const query = { decision: "undecided", sort, descending: Number(descending), offset: skipped, limit: BATCH };
+  if (order === "unmatched") Object.assign(query, { origin: "unmatched", sort: "frequency" });
   const queue = state.queue;
   const page = await get("entries", query);
   if (queue !== state.queue) return;
@@ -55,10 +83,13 @@ async function loadMore() {
 }
 
 async function refreshProgress(found = null) {
+  const current = newest();
   const progress = found || (await get("progress"));
+  if (!current()) return; // newer figures are on the page, or on their way
   byId("progress-text").textContent =
     `${number(progress.reviewed)} of ${number(progress.entries)} reviewed: ` +
-    `${number(progress.accepted)} accepted, ${number(progress.rejected)} rejected, ${number(progress.corrected)} corrected`;
+    `${number(progress.accepted)} accepted, ${number(progress.rejected)} rejected, ${number(progress.corrected)} corrected` +
+    (progress.added ? `; ${number(progress.added)} unmatched given a translation` : "");
   byId("progress").max = Math.max(1, progress.entries);
   byId("progress").value = progress.reviewed;
   const percent = (value) => `${(100 * value).toFixed(1)}%`;
@@ -67,8 +98,7 @@ async function refreshProgress(found = null) {
       ? "Precision: nothing reviewed yet"
       : `Precision ${percent(progress.precision)} (95% interval ${percent(progress.low)} to ${percent(progress.high)})`;
   byId("precision").title = "An estimate for the whole lexicon only if the entries were taken in random order";
-  byId("retrain").disabled = !progress.reviewed;
-  return progress;
+  byId("retrain").disabled = running() || !(progress.reviewed || progress.added);
 }
 
 async function draw() {
@@ -76,11 +106,12 @@ async function draw() {
   const row = state.queue[state.place];
   drawQueue();
   if (!row) {
-    byId("card").replaceChildren(element("p", { class: "empty" }, "Every entry of this lexicon is reviewed."));
+    const done = byId("queue-order").value === "unmatched" ? "No unmatched word is left." : "Every entry of this lexicon is reviewed.";
+    byId("card").replaceChildren(element("p", { class: "empty" }, done));
     return;
   }
   state.alternatives = [];
-  byId("card").replaceChildren(...card(row));
+  byId("card").replaceChildren(...card(row, act));
   byId("card").focus({ preventScroll: true });
   let found;
   try {
@@ -90,93 +121,7 @@ async function draw() {
   }
   if (state.queue[state.place] !== row || state.correcting) return;
   state.alternatives = found.csls.filter((item) => item.word !== row.target).slice(0, ALTERNATIVES);
-  byId("card").replaceChildren(...card(row, found));
-}
-
-function card(row, found = null) {
-  const decided = row.decision !== "undecided";
-  return [
-    element(
-      "p",
-      { class: "pair-of-words" },
-      wordLink(row.source, "source"),
-      element("span", { class: "arrow", "aria-label": "is translated as" }, "→"),
-      wordLink(row.target, "target"),
-    ),
-    element(
-      "p",
-      { class: "facts" },
-      `score ${score(row.score)} · ${row.mutual ? "mutual neighbours" : "not mutual"} · `,
-      `CSLS place ${number(row.rank)} · rank ${row.frequency ? number(row.frequency) : "?"}`,
-      ` → ${row.target_frequency ? number(row.target_frequency) : "?"} · ${row.origin}`,
-    ),
-    decided ? element("p", { class: "decided" }, "Decided: ", decisionTag(row), unknownNote(row)) : null,
-    element(
-      "div",
-      { class: "verdicts", role: "group", "aria-label": "Your verdict" },
-      action("accept", "a", "Accept", () => decide("accepted")),
-      action("reject", "r", "Reject", () => decide("rejected")),
-      action("correct", "c", "Correct", correct),
-      action("undo", "u", "Undo", undo),
-      action("", "k", "Back", () => move(-1)),
-      action("", "j", "Skip", () => move(1)),
-    ),
-    element("div", { id: "correction", hidden: true }),
-    element(
-      "div",
-      { class: "context" },
-      element(
-        "section",
-        {},
-        element("h3", {}, `Or rather, in ${names.target}`),
-        found ? alternatives() : element("p", { class: "aside" }, "…"),
-      ),
-      element(
-        "section",
-        {},
-        element("h3", {}, `Near it in ${names.source}`),
-        element("p", {}, ...(found ? listed(found.neighbours.slice(0, 8), "source") : ["…"])),
-      ),
-    ),
-  ].filter(Boolean);
-}
-
-const unknownNote = (row) =>
-  row.known === false ? element("span", { class: "aside" }, " (no vector: exported, but cannot teach)") : null;
-
-function listed(items, side) {
-  return items.flatMap((item, place) => (place ? [", ", wordLink(item.word, side)] : [wordLink(item.word, side)]));
-}
-
-function action(kind, key, text, act) {
-  return element(
-    "button",
-    { type: "button", class: kind, "aria-keyshortcuts": key, onclick: act },
-    text,
-    " ",
-    element("kbd", { "aria-hidden": "true" }, key),
-  );
-}
-
-function alternatives() {
-  return element(
-    "ol",
-    { class: "alternatives" },
-    ...state.alternatives.map((item, place) =>
-      element(
-        "li",
-        {},
-        element(
-          "button",
-          { type: "button", "aria-keyshortcuts": String(place + 1), onclick: () => decide("corrected", item.word) },
-          element("kbd", { "aria-hidden": "true" }, String(place + 1)),
-          " ",
-          word(item.word, "target"),
-          element("span", { class: "score" }, score(item.score)),
-        ),
-      ),
-    ),
-  );
+  byId("card").replaceChildren(...card(row, act, state.alternatives, found));
 }
 
 function drawQueue() {
@@ -191,7 +136,7 @@ function drawQueue() {
         { type: "button", onclick: () => jump(first + step) },
         word(row.source, "source"),
         " → ",
-        word(row.correction || row.target, "target"),
+        word(row.correction || row.target || "—", "target"),
         row.decision === "undecided" ? null : element("span", { class: `tag ${row.decision}` }, row.decision),
       ),
     );
@@ -204,13 +149,21 @@ async function jump(place) {
   await draw();
 }
 
+// Go on at once where the queue allows it, so that the next key is about the entry that is seen next.
 async function move(step) {
-  const last = state.queue.length - 1;
-  if (state.place + step > last - 5) await loadMore();
-  const next = Math.min(Math.max(0, state.place + step), Math.max(0, state.queue.length - 1));
+  const wanted = Math.max(0, state.place + step);
+  if (wanted >= state.queue.length) {
+    const { queue } = state;
+    state.busy = true; // no key may decide about the entry before meanwhile
+    await loadMore().finally(() => (state.busy = false));
+    if (queue !== state.queue) return; // another order was chosen
+  }
+  const next = Math.min(wanted, Math.max(0, state.queue.length - 1));
   if (next === state.place && step > 0) say("This is the last entry of the queue.");
   state.place = next;
-  await draw();
+  const drawn = draw();
+  if (next > state.queue.length - AROUND) loadMore().then(drawQueue, () => {});
+  await drawn;
 }
 
 function correct() {
@@ -244,69 +197,71 @@ function correct() {
 async function decide(verdict, correction = null) {
   const row = state.queue[state.place];
   if (!row || state.busy) return;
+  if (row.target === null && verdict !== "corrected") return say("This word has no translation yet: c to give it one.");
   await change("decide", { entry: row.entry, version: row.version, verdict, correction }, row, async (answer) => {
     remember([...remembered(), row.entry]);
     const what = answer.row.correction ? `corrected to ${plainText(answer.row.correction)}` : answer.row.decision;
-    say(`${plainText(row.source)} → ${plainText(row.target)}: ${what}. ${answer.row.known ? "" : "It has no vector. "}u to undo.`);
+    say(`${pairText(row)}: ${what}. ${answer.row.known ? "" : "It has no vector. "}u to undo.`);
     await move(1);
   });
 }
 
 async function undo() {
   if (state.busy) return;
+  state.busy = true; // a second press of the key does nothing until the first is done
   const mine = remembered();
-  const progress = await get("progress");
-  const entry = mine.length ? mine[mine.length - 1] : progress.last?.entry;
-  if (entry === undefined || entry === null) return say("There is nothing to undo.");
-  let row = state.queue.find((item) => item.entry === entry);
+  const row = await lastDecided(mine).finally(() => (state.busy = false));
   if (!row) {
-    row = await find(entry, progress);
-    if (!row) {
-      remember(mine.slice(0, -1));
-      return say("There is nothing to undo.");
-    }
-    state.queue.splice(state.place, 0, row);
+    remember(mine.slice(0, -1));
+    return say("There is nothing to undo.");
   }
-  await change("undo", { entry, version: row.version }, row, async (answer) => {
+  await change("undo", { entry: row.entry, version: row.version }, row, async (answer) => {
     remember(mine.slice(0, -1));
     state.place = state.queue.indexOf(row);
-    say(`Undone: ${plainText(row.source)} → ${plainText(row.target)} is ${answer.row.decision}.`);
+    say(`Undone: ${pairText(row)} is ${answer.row.decision}.`);
     await draw();
   });
 }
 
-async function find(entry, progress) {
-  if (progress.last?.entry === entry) return progress.last;
+// Find the row that undo is about, this tab's own if it has one, and put it into the queue.
+async function lastDecided(mine) {
+  const entry = mine.length ? mine[mine.length - 1] : (await get("progress")).last?.entry;
+  if (entry === undefined || entry === null) return null;
+  const known = state.queue.find((item) => item.entry === entry);
+  if (known) return known;
   const row = await get("entry", { entry });
-  return row.decision === "undecided" ? null : row;
+  if (row.decision === "undecided") return null;
+  state.queue.splice(state.place, 0, row);
+  return row;
 }
 
-// Send a change, and take over the answer; or show what someone else has decided.
+// Send a change, and take over the answer; or show what someone else has decided. The page is free again as soon as the
+// answer is there: what `then` does later may overlap with the next change.
 async function change(path, body, row, then) {
   state.busy = true;
+  let answer;
   try {
-    const answer = await post(path, body);
-    Object.assign(row, answer.row);
-    await refreshProgress(answer.progress);
-    state.busy = false;
-    await then(answer);
+    answer = await post(path, body);
   } catch (error) {
     state.busy = false;
-    if (!(error instanceof Refused)) return;
-    if (error.status !== 409) {
-      complain(error.message);
-      return;
-    }
-    Object.assign(row, error.body.current);
-    if (path === "undo") remember(remembered().filter((entry) => entry !== row.entry));
-    state.place = Math.max(0, state.queue.indexOf(row));
-    await refreshProgress();
-    await draw();
-    const to = row.correction ? ` to ${plainText(row.correction)}` : "";
-    say(`Not saved: another tab has ${row.decision} it${to} meanwhile. Decide again to overrule that, or j to go on.`, true);
-  } finally {
-    state.busy = false;
+    if (error instanceof Refused && error.status === 409) await overtaken(path, row, error.body.current);
+    else if (error instanceof Refused) complain(error.message);
+    return;
   }
+  state.busy = false;
+  Object.assign(row, answer.row);
+  refreshProgress(answer.progress);
+  await then(answer);
+}
+
+async function overtaken(path, row, current) {
+  Object.assign(row, current);
+  if (path === "undo") remember(remembered().filter((entry) => entry !== row.entry));
+  state.place = Math.max(0, state.queue.indexOf(row));
+  refreshProgress().catch(() => {});
+  const to = row.correction ? ` to ${plainText(row.correction)}` : "";
+  say(`Not saved: another tab has ${row.decision} it${to} meanwhile. Decide again to overrule that, or j to go on.`, true);
+  await draw();
 }
 
 function say(text, warn = false) {

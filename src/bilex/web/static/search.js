@@ -2,10 +2,11 @@
 
 import { Refused, get } from "./api.js";
 import { combobox } from "./combobox.js";
-import { addressOf, byId, element, names, number, otherSide, score, word, wordLink } from "./dom.js";
+import { addressOf, byId, element, names, number, otherSide, score, turns, word, wordLink } from "./dom.js";
 import { picture } from "./picture.js";
 
 let shown = null;
+const newest = turns();
 
 export function start() {
   combobox(byId("search-word"), byId("search-list"), { choose: go });
@@ -18,9 +19,12 @@ export function start() {
 
 async function go(text, side) {
   if (side) return open(side, text);
+  const current = newest();
   const found = await get("complete", { prefix: text.trim() });
+  if (!current()) return; // another word was asked for meanwhile
   const exact = found.words.find((item) => item.word === text.trim()) || found.words[0];
   if (exact) return open(exact.side, exact.word);
+  shown = null;
   byId("word").replaceChildren(
     element("p", { class: "empty" }, "No word of either language begins with “", word(text.trim()), "”."),
   );
@@ -32,27 +36,30 @@ function open(side, text) {
 
 export async function show(side, text) {
   const input = byId("search-word");
+  const current = newest();
   if (!side) {
-    if (!shown) await welcome();
     input.focus();
+    if (shown) drawPicture(shown); // it may have come while another part was shown
+    else await welcome(current);
     return;
   }
   try {
     const found = await get("word", { side, word: text });
+    if (!current()) return; // another word was asked for meanwhile
     shown = found;
-    if (document.activeElement !== input) input.value = found.word;
     input.value = found.word;
     byId("word").replaceChildren(...describe(found));
     drawPicture(found);
   } catch (error) {
-    if (!(error instanceof Refused)) return;
+    if (!(error instanceof Refused) || !current()) return;
     shown = null;
     byId("word").replaceChildren(element("p", { class: "empty" }, word(text), `: ${error.message}`));
   }
 }
 
-async function welcome() {
+async function welcome(current) {
   const page = await get("entries", { limit: 12, matched: 1 });
+  if (!current()) return;
   const words = page.rows.flatMap((row) => [wordLink(row.source, "source"), " "]);
   byId("word").replaceChildren(
     element("p", { class: "empty" }, "Type the beginning of a word; accents and capitals may be left out."),
@@ -105,7 +112,12 @@ function elsewhere(found) {
 
 function matched(found, other) {
   if (!found.entries.length) {
-    return element("p", { class: "matched none" }, "Not in the lexicon: the matching left this word alone.");
+    return element(
+      "p",
+      { class: "matched none" },
+      "Not in the lexicon: the matching left this word alone.",
+      ...(found.alone ? [" ", alone(found.alone)] : []),
+    );
   }
   const entries = found.entries.map((entry) =>
     element(
@@ -115,10 +127,19 @@ function matched(found, other) {
       element("span", { class: "score" }, score(entry.score)),
       element("span", { class: "tag" }, entry.origin),
       element("span", { class: "tag" }, entry.mutual ? "mutual" : "not mutual"),
-      entry.decision === "undecided" ? null : decisionTag(entry),
+      element(
+        "a",
+        { class: "review-link", href: `#review/${entry.entry}` },
+        entry.decision === "undecided" ? "review" : decisionTag(entry),
+      ),
     ),
   );
   return element("div", { class: "matched" }, element("h3", {}, "In the lexicon"), element("ul", {}, ...entries));
+}
+
+function alone(row) {
+  const link = (...content) => element("a", { href: `#review/${row.entry}` }, ...content);
+  return row.correction ? link("In the review: ", word(row.correction, "target")) : link("Give it a translation");
 }
 
 export function decisionTag(entry) {
@@ -158,7 +179,7 @@ function ranking(title, note, found, side) {
   );
 }
 
-async function drawPicture(found) {
+function drawPicture(found) {
   const holder = byId("picture");
   if (!holder || byId("view-search").hidden) return;
   const place = new Map(found.picture.map((point, index) => [`${point.side} ${point.word}`, index]));
