@@ -19,7 +19,7 @@ __all__ = ["bound_rows"]
 def bound_rows(
     codes: NDArray[np.int8], facts: Vectors, query: NDArray[np.int8], query_facts: Vectors, bounds: Vectors
 ) -> None:
-    """Bound the score of one query with every row from above, up to the rounding of float32; facts as `quantise` has."""
+    """Bound the score of one query with every row from above, up to float32 rounding; facts are those of `quantise`."""
     scale, length, error = query_facts[0, 0], query_facts[1, 0], query_facts[2, 0]
     for row in range(codes.shape[0]):
         product = np.int32(0)
