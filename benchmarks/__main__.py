@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.results import Result, machine, table
 
-NAMES = ("matching", "memory")
+NAMES = ("matching", "topk", "reuse", "loading", "memory")
 
 
 def main(arguments: list[str] | None = None) -> int:

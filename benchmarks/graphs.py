@@ -21,7 +21,7 @@ from bilex.engines.local import LocalEngine
 from bilex.matching import Graph
 from bilex.model import Theta
 
-__all__ = ["MAPS", "Languages", "candidate_graph", "languages", "unit_vectors"]
+__all__ = ["MAPS", "Languages", "candidate_graph", "languages", "mapped", "unit_vectors"]
 
 DIMENSION = 100
 MAPS = {"good": 5_000, "poor": 100}  # the seed pairs that Procrustes gets: the most frequent ones, or random ones
@@ -80,6 +80,12 @@ def unit_vectors(words: int, dimension: int, seed: int) -> Vectors:
     vectors = np.random.default_rng(seed).standard_normal((words, dimension), np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors
+
+
+def mapped(words: int, dimension: int) -> tuple[Vectors, Vectors]:
+    """Give the queries that a good map makes of the source words, and the targets: the input of a search."""
+    made = languages(words, dimension)
+    return fitted_map(made, "good").queries(made.source), made.target
 
 
 def candidate_graph(words: int, map_name: str, k: int) -> Graph:

@@ -10,6 +10,9 @@ __all__ = ["Reporter"]
 class Reporter:
     """Receives news of a run. Override what is of interest."""
 
+    def note(self, text: str) -> None:
+        """Hear something worth knowing."""
+
     def stage(self, name: str) -> None:
         """Begin a part of the work, such as "learning"."""
 

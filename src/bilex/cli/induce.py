@@ -14,6 +14,9 @@ from bilex.errors import BilexWarning, NothingMatchedWarning
 from bilex.priors import PRIOR_NAMES
 
 if TYPE_CHECKING:
+    from bilex.engines.base import Engine
+    from bilex.estimate import Estimate
+    from bilex.methods import Method
     from bilex.runs import Run
 
 __all__ = ["induce"]
@@ -101,12 +104,16 @@ def induce(
             read_reviewed(seed)
         elif seed not in SEED_NAMES and not Path(seed).exists():
             read_pairs(seed)  # says what is wrong, before the vectors are read
+        needed = foresee((src, trg), limit, chosen, where if engine == "local" else None)
+        if needed:
+            reporter.note(f"this needs {needed}")
         reporter.stage(f"reading {src}")
         source = load(src, limit)
         reporter.stage(f"reading {trg}")
         target = load(trg, limit)
         run = learn(source, target, seed, chosen, complete=complete, engine=where, reuse=reuse, reporter=reporter)
         reporter.stage("writing")
+        run.info["estimate"] = needed.summary() if needed else None
         run.info["command"] = command_line(click.get_current_context())
         if report:
             write_report(run, folder / REPORT, where)
@@ -117,6 +124,19 @@ def induce(
         print_json({"run": place, **run.info})
     elif not quiet:
         summarise(run, place, f", report: {Path(place) / REPORT}" if report else "")
+
+
+def foresee(paths: tuple[str, str], limit: int, method: Method, engine: Engine | None) -> Estimate | None:
+    """Estimate what the run needs, if the files tell their sizes; raise if this machine does not have it."""
+    from bilex.estimate import check_fits, estimate
+    from bilex.formats.shape import peek_shape
+
+    source, target = (peek_shape(path, limit) for path in paths)
+    if source is None or target is None:
+        return None
+    words, dimension = (source[0], target[0]), max(source[1], target[1])
+    check_fits(estimate(words, dimension, method, None), words, dimension)
+    return estimate(words, dimension, method, engine)
 
 
 def default_output(src: str, trg: str) -> str:

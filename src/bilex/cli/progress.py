@@ -40,6 +40,10 @@ class Terminal(Reporter):
         self.iterations: list[Iteration] = []
         self.started = time.perf_counter()
 
+    def note(self, text: str) -> None:
+        """Print a line that stays."""
+        self.display.console.print(text, highlight=False)
+
     def stage(self, name: str) -> None:
         """Begin a part of the work."""
         self.started = time.perf_counter()

@@ -1,0 +1,101 @@
+"""``bilex induce`` from two text files to a lexicon: ten iterations of EM against two passes of a float32 search.
+
+The command runs in a process of its own, whose largest resident size counts as its memory, all included.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.graphs import languages
+from benchmarks.loading import write_text
+from benchmarks.results import Result
+from benchmarks.topk import float32
+from bilex.arrays import Vectors
+
+__all__ = ["benchmark"]
+
+WORDS, DIMENSION, QUICK_WORDS, QUICK_DIMENSION = 200_000, 300, 2_000, 50
+SEED_PAIRS = 5_000
+ITERATIONS, PASSES = 10, 2
+SAMPLE = 20_000  # queries of the float32 pass that is timed
+MEMORY = 4_000.0  # MB
+OPTIONS = ("--tolerance", "0", "--max-iterations", str(ITERATIONS), "--json")
+
+
+def benchmark(quick: bool) -> Iterator[Result]:
+    """Write the files, time a slice of a float32 pass before and after, and run the command."""
+    words, dimension = (QUICK_WORDS, QUICK_DIMENSION) if quick else (WORDS, DIMENSION)
+    made = languages(words, dimension)
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / f"{letter}.vec" for letter in "st"]
+        for file, vectors in zip(files, (made.source, made.target), strict=True):
+            write_text(file, vectors, file.stem)
+        seed = Path(folder) / "seed.txt"
+        pairs = zip(made.pairs[0][:SEED_PAIRS].tolist(), made.pairs[1][:SEED_PAIRS].tolist(), strict=True)
+        seed.write_text("".join(f"s{row}\tt{column}\n" for row, column in pairs))
+        before = float32_pass(made.source, made.target)
+        source, target = made.source, made.target
+        del made
+        command = ["induce", *map(str, files), "--seed", str(seed), "-o", str(Path(folder) / "run"), *OPTIONS]
+        info, wall, cpu, memory = run(command)
+        passes = PASSES * min(before, float32_pass(source, target))
+    em = sum(sum(iteration["seconds"].values()) for iteration in info["iterations"])
+    case = f"{words:,} x {words:,} x {dimension}, k=3"
+    details = {"wall": wall, "cpu": cpu, "pairs": float(info["pairs"]), "estimated_s": info["estimate"]["seconds"]}
+    details |= {f"iteration_{i}": sum(it["seconds"].values()) for i, it in enumerate(info["iterations"], 1)}
+    yield Result(
+        name="endtoend",
+        case=f"{case}, {ITERATIONS} iterations of EM",
+        unit="s",
+        ours=em,
+        peer_name=f"{PASSES} float32 passes of top-k",
+        peer=passes,
+        bound="" if quick else "less than the passes",
+        ok=None if quick else em < passes,
+        details=details,
+    )
+    yield Result(
+        name="endtoend",
+        case=f"{case}, the whole command",
+        unit="MB",
+        ours=memory,
+        peer_name="a dense float32 array (computed)",
+        peer=4e-6 * words * words,
+        bound="" if quick else f"below {MEMORY:g} MB",
+        ok=None if quick else memory < MEMORY,
+        details={"estimated_mb": info["estimate"]["memory_mb"]},
+    )
+
+
+def float32_pass(source: Vectors, target: Vectors) -> float:
+    """Time a search with the float32 filter for some of the words, and give the wall seconds it takes for all."""
+    sample = source[: min(SAMPLE, len(source))]
+    float32(sample[:100], target[:1000], 3)  # compiles
+    started = time.perf_counter()
+    float32(sample, target, 3)
+    return (time.perf_counter() - started) * len(source) / len(sample)
+
+
+def run(arguments: list[str]) -> tuple[dict[str, Any], float, float, float]:
+    """Run the command; give what it says, its wall and CPU seconds, and its largest resident size in MB."""
+    started = time.perf_counter()
+    with tempfile.TemporaryFile() as out:
+        process = subprocess.Popen([sys.executable, "-m", "bilex", *arguments], stdout=out)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        wall = time.perf_counter() - started
+        if process.returncode:
+            raise RuntimeError(f"bilex induce ended with exit code {process.returncode}")
+        out.seek(0)
+        info = json.load(out)
+    unit = 1 if sys.platform == "darwin" else 1024
+    return info, wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / 1e6

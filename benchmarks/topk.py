@@ -1,0 +1,131 @@
+"""Exact search for the nearest targets: ours with both filters, faiss's flat index and NumPy, in turns.
+
+All targets and every query are searched, the queries in slices: ours and the peers take turns slice by slice, and each
+one's median slice counts, in CPU time. NumPy, the slowest, gets only some of the slices.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from statistics import median
+
+import numpy as np
+
+from benchmarks.graphs import mapped
+from benchmarks.results import Result, stopwatch
+from bilex.arrays import Indices, Vectors
+from bilex.engines.local import LocalEngine
+from bilex.kernels.int8 import available
+from bilex.threads import thread_count
+
+__all__ = ["benchmark", "float32", "gemm_rate"]
+
+WORDS, DIMENSION, QUICK_WORDS, QUICK_DIMENSION = 100_000, 300, 2_000, 50
+K = 3
+SLICES, NUMPY_EVERY = 10, 4
+NUMPY_BLOCK = 1024
+BOUNDS = {"faiss": 1.3, "numpy": 3.0, "float32": 2.5}  # times slower than ours
+
+
+def benchmark(quick: bool) -> Iterator[Result]:
+    """Measure one full pass."""
+    words, dimension = (QUICK_WORDS, QUICK_DIMENSION) if quick else (WORDS, DIMENSION)
+    queries, targets = mapped(words, dimension)
+    rate = gemm_rate(queries, targets)
+    searchers: dict[str, Callable[[Vectors], Indices]] = {
+        "float32": lambda block: float32(block, targets, K),
+        "faiss": faiss_flat(targets),
+        "numpy": lambda block: by_argpartition(block, targets),
+    }
+    if available():
+        searchers["int8"] = lambda block: LocalEngine().top_k(block, targets, K).indices
+    for search in searchers.values():
+        search(queries[:100])  # compiles, loads
+    taken: dict[str, list[float]] = {name: [] for name in searchers}
+    walls: dict[str, list[float]] = {name: [] for name in searchers}
+    for place, block in enumerate(np.array_split(queries, SLICES)):
+        answers = {}
+        for name, search in searchers.items():
+            if name == "numpy" and place % NUMPY_EVERY:
+                continue
+            answers[name], cpu, wall = stopwatch(lambda search=search, block=block: search(block))  # type: ignore[misc]
+            taken[name].append(cpu)
+            walls[name].append(wall)
+        check(answers)
+    passes = {name: SLICES * median(seconds) for name, seconds in taken.items()}
+    case = f"{words:,} x {words:,} x {dimension}, k={K}"
+    for ours, peer in (("float32", "faiss"), ("float32", "numpy"), ("int8", "float32"), ("int8", "faiss")):
+        if ours not in passes:
+            continue
+        bound = BOUNDS[peer] if (ours, peer) != ("int8", "faiss") else None
+        promised = bound is not None and not quick
+        yield Result(
+            name="topk",
+            case=f"{case}, {ours} filter",
+            unit="CPU s",
+            ours=passes[ours],
+            peer_name={"faiss": "faiss IndexFlatIP", "numpy": "NumPy argpartition", "float32": "our float32"}[peer],
+            peer=passes[peer],
+            bound=f"at least {bound:g}x" if promised else "",
+            ok=passes[peer] >= bound * passes[ours] if promised and bound else None,
+            details={
+                "our_wall": SLICES * median(walls[ours]),
+                "peer_wall": SLICES * median(walls[peer]),
+                "gemm_gflops_per_core": rate / 1e9,
+                "our_gflops_per_core": 2.0 * words * words * dimension / passes[ours] / 1e9,
+            },
+        )
+
+
+def float32(queries: Vectors, targets: Vectors, k: int) -> Indices:
+    """Search with our float32 filter."""
+    before = os.environ.get("BILEX_INT8")
+    os.environ["BILEX_INT8"] = "0"
+    try:
+        return LocalEngine().top_k(queries, targets, k).indices
+    finally:
+        if before is None:
+            del os.environ["BILEX_INT8"]
+        else:
+            os.environ["BILEX_INT8"] = before
+
+
+def faiss_flat(targets: Vectors) -> Callable[[Vectors], Indices]:
+    """Give a search by faiss's exact index."""
+    import faiss
+
+    faiss.omp_set_num_threads(thread_count())
+    index = faiss.IndexFlatIP(targets.shape[1])
+    index.add(targets)
+    return lambda block: np.asarray(index.search(block, K)[1])
+
+
+def by_argpartition(queries: Vectors, targets: Vectors) -> Indices:
+    """Search as one would with NumPy alone: a block of scores, the k largest of each row, sorted."""
+    found = []
+    for start in range(0, len(queries), NUMPY_BLOCK):
+        scores = queries[start : start + NUMPY_BLOCK] @ targets.T
+        best = np.argpartition(scores, -K, axis=1)[:, -K:]
+        order = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1)
+        found.append(np.take_along_axis(best, order, axis=1))
+    return np.concatenate(found)
+
+
+def check(answers: dict[str, Indices]) -> None:
+    """Raise if the answers differ: ours must be equal, the peers' may differ where float32 cannot tell two scores."""
+    ours = answers["float32"]
+    for name, found in answers.items():
+        same = float((np.sort(found, axis=1) == np.sort(ours, axis=1)).mean())
+        if same < (1 if name == "int8" else 0.999):
+            raise ArithmeticError(f"{name} finds other targets: {same:.4%} are the same")
+
+
+def gemm_rate(queries: Vectors, targets: Vectors) -> float:
+    """Measure the operations a second of one core in BLAS's float32 product, the limit of the float32 filter."""
+    from bilex.threads import single_threaded_blas
+
+    block, others = queries[:512], targets[:1024]
+    with single_threaded_blas():
+        seconds = min(stopwatch(lambda: [block @ others.T for _ in range(20)])[1] for _ in range(5))
+    return float(20 * 2.0 * len(block) * len(others) * block.shape[1] / max(seconds, 1e-9))
