@@ -54,7 +54,8 @@ docs: .venv/documenting
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 
 bench: .venv/benchmarking
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --json docs/performance.json; status=$$?; \
+	$(BIN)/python -m tools.performance && exit $$status
 
 trust: .venv/developing
 	$(BIN)/python -m trust

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.results import Result, machine, table
 
-NAMES = ("matching", "topk", "reuse", "loading", "memory")
+NAMES = ("matching", "topk", "reuse", "loading", "memory", "dense", "endtoend", "scaling")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -19,7 +19,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure bilex beside its peers.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which to run: {', '.join(NAMES)} (all by default)")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs, measures nothing")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the results there as well, in place of those of the same names"
+    )
     options = parser.parse_args(arguments)
     unknown = set(options.names) - set(NAMES)
     if unknown:
@@ -34,7 +36,9 @@ def main(arguments: list[str] | None = None) -> int:
     print(table(results))
     if options.json:
         entries = [asdict(result) | {"ratio": result.ratio} for result in results]
-        options.json.write_text(json.dumps({"machine": about, "results": entries}, indent=2) + "\n")
+        known = json.loads(options.json.read_text())["results"] if options.json.exists() else []
+        kept = [entry for entry in known if entry["name"] not in {result.name for result in results}]
+        options.json.write_text(json.dumps({"machine": about, "results": kept + entries}, indent=2) + "\n")
     return int(any(result.ok is False for result in results))
 
 

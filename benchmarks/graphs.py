@@ -21,7 +21,7 @@ from bilex.engines.local import LocalEngine
 from bilex.matching import Graph
 from bilex.model import Theta
 
-__all__ = ["MAPS", "Languages", "candidate_graph", "languages", "mapped", "unit_vectors"]
+__all__ = ["MAPS", "Languages", "candidate_graph", "fitted_map", "languages", "mapped", "unit_vectors"]
 
 DIMENSION = 100
 MAPS = {"good": 5_000, "poor": 100}  # the seed pairs that Procrustes gets: the most frequent ones, or random ones

@@ -20,7 +20,7 @@ from bilex.em import Settings, fit
 from bilex.engines.local import LocalEngine
 from bilex.priors import Prior
 
-__all__ = ["benchmark"]
+__all__ = ["benchmark", "measure"]
 
 WORDS, DIMENSION = 40_000, 300
 QUICK_WORDS, QUICK_DIMENSION = 2_000, 50
@@ -32,9 +32,7 @@ LOG_ODDS = 0.5  # random vectors have no cosine above 1/2: with this they are ma
 def benchmark(quick: bool) -> Iterator[Result]:
     """Measure one EM run in a fresh process."""
     words, dimension = (QUICK_WORDS, QUICK_DIMENSION) if quick else (WORDS, DIMENSION)
-    command = [sys.executable, "-m", "benchmarks.memory", str(words), str(dimension)]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    loaded, peak, pairs = float(printed[0]), float(printed[1]), int(printed[2])
+    loaded, peak, pairs = measure(words, dimension)
     yield Result(
         name="memory",
         case=f"{words:,} x {words:,} x {dimension}, k=3, 2 iterations of EM",
@@ -46,6 +44,13 @@ def benchmark(quick: bool) -> Iterator[Result]:
         ok=None if quick else peak - loaded < LIMIT,
         details={"loaded": loaded, "peak": peak, "pairs": pairs},
     )
+
+
+def measure(words: int, dimension: int) -> tuple[float, float, int]:
+    """Call `run` in a fresh process."""
+    command = [sys.executable, "-m", "benchmarks.memory", str(words), str(dimension)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    return float(printed[0]), float(printed[1]), int(printed[2])
 
 
 def run(words: int, dimension: int) -> tuple[float, float, int]:

@@ -77,7 +77,19 @@ def scipy(problem: Assignment) -> float:
     return float(problem.constant - problem.costs[rows, columns].sum())
 
 
-PEERS: dict[str, Callable[[Assignment], float]] = {"lapmod": lapmod, "scipy": scipy}
+def ortools(problem: Assignment) -> float:
+    """Solve by OR-Tools' cost-scaling push-relabel, with costs as integers of many digits."""
+    from ortools.graph.python.linear_sum_assignment import SimpleLinearSumAssignment
+
+    costs, scale = problem.costs.tocoo(), 1e9
+    solver = SimpleLinearSumAssignment()
+    solver.add_arcs_with_cost(costs.row, costs.col, np.rint(costs.data * scale).astype(np.int64))
+    if solver.solve() != solver.OPTIMAL:
+        raise RuntimeError("OR-Tools found no optimum")
+    return float(problem.constant - solver.optimal_cost() / scale)
+
+
+PEERS: dict[str, Callable[[Assignment], float]] = {"lapmod": lapmod, "ortools": ortools, "scipy": scipy}
 
 
 def run(peer: str, problem: Assignment, limit: int) -> Run | None:

@@ -15,7 +15,7 @@ from typing import TypeVar
 __all__ = ["Result", "machine", "stopwatch", "table"]
 
 Answer = TypeVar("Answer")
-LIBRARIES = ("bilex", "numpy", "numba", "scipy", "lap")
+LIBRARIES = ("bilex", "numpy", "numba", "scipy", "lap", "ortools", "faiss-cpu", "gensim")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -49,7 +50,7 @@ def benchmark(quick: bool) -> Iterator[Result]:
         for name, search in searchers.items():
             if name == "numpy" and place % NUMPY_EVERY:
                 continue
-            answers[name], cpu, wall = stopwatch(lambda search=search, block=block: search(block))  # type: ignore[misc]
+            answers[name], cpu, wall = stopwatch(partial(search, block))
             taken[name].append(cpu)
             walls[name].append(wall)
         check(answers)

@@ -1,0 +1,169 @@
+"""Write docs/performance.md and its plots from docs/performance.json, which ``make bench`` measures."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parents[1] / "docs"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+PARTS = {"search": "exact search, CPU s", "matching": "matching, CPU s", "memory": "EM above its vectors, MB"}
+SECTIONS = {
+    "matching": (
+        "Matching",
+        "The exact partial 1:1 matching with its certificate, on candidate graphs of two made-up languages (clusters, "
+        "hubs, frequency-dependent noise; `benchmarks/graphs.py`) under a map from 5,000 pairs and one from 100 random "
+        "pairs. The peers solve the same problem with its null options and must agree on the objective. A peer is "
+        "stopped after 60 CPU seconds; then `>` says so.",
+    ),
+    "topk": (
+        "Exact search",
+        "All queries against all targets. The peers' answers must be the same; ours are exact in float64, with ties "
+        "by lower index.",
+    ),
+    "reuse": (
+        "Reuse between iterations",
+        "What the search of an iteration costs once the map has settled, with the bound of `engines/reuse.py`.",
+    ),
+    "loading": ("Loading", "A text file of vectors with four decimals."),
+    "memory": ("Memory", "A short EM run in a fresh process, above its loaded vectors."),
+    "dense": (
+        "The dense optimum",
+        "`--exact`: the best matching among all pairs of words, by pricing, beside the three candidates per word of "
+        "the paper, and beside solvers that are given the whole array of scores.",
+    ),
+    "endtoend": (
+        "The whole command",
+        "`bilex induce` on two text files and 5,000 seed pairs, ten iterations of EM with tolerance 0.",
+    ),
+}
+Entry = dict[str, Any]
+
+
+def main() -> int:
+    """Write the page and the plots."""
+    measured = json.loads((DOCS / "performance.json").read_text())
+    results: list[Entry] = measured["results"]
+    page = ["# Performance", "", *introduction(measured["machine"], results), ""]
+    for name, (title, text) in SECTIONS.items():
+        found = [entry for entry in results if entry["name"] == name]
+        if found:
+            page += [f"## {title}", "", text, "", *table(found), ""]
+            page += [*limits(name, found), ""] if limits(name, found) else []
+    points = [entry for entry in results if entry["name"] == "scaling"]
+    if points:
+        plot(points)
+        page += ["## Growth", "", GROWTH, "", "![Time and memory against the vocabulary](performance/growth.svg)", ""]
+        page += [*table(points), ""]
+    (DOCS / "performance.md").write_text("\n".join(page).rstrip() + "\n")
+    return 0
+
+
+GROWTH = (
+    "Both axes are logarithmic, the vocabulary is that of each side. The search grows with its square, as it must: "
+    "every pair of words is looked at. The matching and the memory grow with the number of words."
+)
+
+
+def introduction(machine: Entry, results: list[Entry]) -> list[str]:
+    """Say what was measured where, and what was missed."""
+    missed = [f"{entry['case']} ({entry['bound']}: {entry['ratio']:.2g}x)" for entry in results if entry["ok"] is False]
+    promised = sum(entry["ok"] is not None for entry in results)
+    return [
+        "`make bench` measures all of this and writes this page; `python -m benchmarks NAME` measures one part. "
+        "Ours and the peers take turns in the same run. CPU seconds count all threads; less is better, and the ratio "
+        "is the peer's figure divided by ours.",
+        "",
+        "Measured on " + ", ".join(f"{key} {value}" for key, value in machine.items()) + ".",
+        "",
+        f"Of {promised} promised bounds {promised - len(missed)} are met."
+        + (f" Missed: {'; '.join(missed)}." if missed else ""),
+    ]
+
+
+def table(entries: Iterable[Entry]) -> list[str]:
+    """Lay results out as Markdown."""
+    lines = ["| case | ours | peer | | ratio | promised |", "|---|---|---|---|---|---|"]
+    for entry in entries:
+        more, unit = ">" if entry["exceeded"] else "", entry["unit"]
+        outcome = "" if entry["ok"] is None else f"{entry['bound']}: {'met' if entry['ok'] else '**missed**'}"
+        lines.append(
+            f"| {entry['case']} | {entry['ours']:.3g} {unit} | {more}{entry['peer']:.3g} {unit} | {entry['peer_name']} "
+            f"| {more}{entry['ratio']:.1f}x | {outcome} |"
+        )
+    return lines
+
+
+def limits(name: str, entries: list[Entry]) -> list[str]:
+    """Say how far a part is from what the machine could do."""
+    details = entries[0]["details"]
+    if name == "topk":
+        peak, rates = details["gemm_gflops_per_core"], {}
+        for entry in entries:
+            rates[entry["case"].rpartition(", ")[2]] = entry["details"]["our_gflops_per_core"]
+        shares = "; ".join(f"the {case} reaches {rate:.0f} ({rate / peak:.0%})" for case, rate in rates.items())
+        return [
+            f"The limit: BLAS multiplies float32 matrices at {peak:.0f} Gflop/s on one core. Counted the same way "
+            f"{shares}."
+        ]
+    if name == "matching":
+        per_edge = 1e9 * entries[0]["ours"] / details["edges"]
+        return [
+            f"The limit: the first case takes {per_edge:.0f} ns for each edge of the graph, with the sorting, the "
+            "certificate and all; an edge is 16 bytes, read a few times in no order, so a few cache misses each."
+        ]
+    if name == "loading":
+        rate = details["megabytes"] / entries[0]["ours"]
+        return [
+            f"The limit: {details['megabytes']:.0f} MB at {rate:.0f} MB per CPU second, {1 / entries[-1]['ratio']:.1f} "
+            "times a raw read of the bytes from the page cache, which is memory bandwidth; the rest is digits to "
+            "numbers."
+        ]
+    if name == "endtoend":
+        foretold = entries[-1]["details"]["estimated_mb"]
+        return [
+            f"The whole command took {details['wall']:.0f} s and {details['cpu']:.0f} CPU s from the files to the "
+            f"report; it had foretold {details['estimated_s'] or 0:.0f} s and {foretold:.0f} MB."
+        ]
+    return []
+
+
+def plot(points: list[Entry]) -> None:
+    """Draw ours and the peer against the vocabulary, one panel for each part."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    style: Any = {"svg.hashsalt": "bilex", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+    with mpl.rc_context(style):
+        figure = Figure(figsize=(10.5, 3.6), layout="constrained")
+        FigureCanvasSVG(figure)
+        for axes, (part, label) in zip(figure.subplots(1, len(PARTS)), PARTS.items(), strict=True):
+            lines: dict[str, list[tuple[float, float]]] = {}
+            for entry in points:
+                if not entry["case"].startswith(f"{part},"):
+                    continue
+                words, k = entry["details"]["words"], int(entry["details"]["k"])
+                suffix = "" if part == "memory" else f", k = {k}"
+                lines.setdefault(f"bilex{suffix}", []).append((words, entry["ours"]))
+                if not entry["exceeded"] and (part != "search" or k == 3):
+                    name = entry["peer_name"].replace("our float32 filter", "float32 filter")
+                    lines.setdefault(name + ("" if part == "search" else suffix), []).append((words, entry["peer"]))
+            for (name, line), colour in zip(lines.items(), COLOURS, strict=False):
+                axes.loglog(*zip(*line, strict=True), "o-", label=name, color=colour, markersize=4, linewidth=1.3)
+            axes.set_xlabel("words in each language")
+            axes.set_title(label, fontsize=10)
+            axes.grid(color="#e4e4e4", linewidth=0.6)
+            ticks = sorted({entry["details"]["words"] for entry in points})
+            axes.set_xticks(ticks, [f"{tick / 1000:g}k" for tick in ticks])
+            axes.minorticks_off()
+            axes.legend(frameon=False, fontsize=8)
+        (DOCS / "performance").mkdir(exist_ok=True)
+        figure.savefig(DOCS / "performance" / "growth.svg", metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
