@@ -78,15 +78,18 @@ def scipy(problem: Assignment) -> float:
 
 
 def ortools(problem: Assignment) -> float:
-    """Solve by OR-Tools' cost-scaling push-relabel, with costs as integers of many digits."""
+    """Solve by OR-Tools' cost-scaling push-relabel, on weights rounded to six decimals: more would overflow there."""
     from ortools.graph.python.linear_sum_assignment import SimpleLinearSumAssignment
 
-    costs, scale = problem.costs.tocoo(), 1e9
+    costs, scale, size = problem.costs.tocoo(), 1e6, problem.costs.shape[0]
+    top = problem.constant / size
+    weights = np.rint((top - costs.data) * scale).astype(np.int64)
+    highest = round(top * scale)
     solver = SimpleLinearSumAssignment()
-    solver.add_arcs_with_cost(costs.row, costs.col, np.rint(costs.data * scale).astype(np.int64))
+    solver.add_arcs_with_cost(costs.row, costs.col, highest - weights)
     if solver.solve() != solver.OPTIMAL:
         raise RuntimeError("OR-Tools found no optimum")
-    return float(problem.constant - solver.optimal_cost() / scale)
+    return float(highest * size - solver.optimal_cost()) / scale
 
 
 PEERS: dict[str, Callable[[Assignment], float]] = {"lapmod": lapmod, "ortools": ortools, "scipy": scipy}

@@ -39,9 +39,21 @@ def test_the_run_directory_is_that_of_the_contract(bilex: Bilex, work: Path) -> 
         digest = hashlib.sha256((work / name).read_bytes()).hexdigest()
         assert manifest["inputs"][side]["files"] == [{"path": name, "sha256": digest}]
     assert manifest["threads"] >= 1
+    assert manifest["estimate"]["memory_mb"] > 100
+    assert manifest["estimate"]["seconds"] > 0
     assert manifest["stopped"].startswith("converged")
     assert all(set(iteration) >= ITERATION for iteration in manifest["iterations"])
     assert manifest["iterations"][-1]["pairs"] == len(table(work / "new" / "lexicon.tsv")) - 1
+
+
+def test_a_run_that_cannot_fit_is_refused_before_anything_is_read(
+    bilex: Bilex, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bilex.estimate.memory_here", lambda: 1e8)
+    outcome = bilex("induce", "src.vec", "trg.vec", "-o", "new")
+    assert outcome.code == 1
+    assert "need 0.4 GB of memory, and this machine has 0.1 GB; read fewer words with --limit" in outcome.err
+    assert not (work / "new").exists()
 
 
 def test_the_run_is_named_after_its_files_by_default(bilex: Bilex, work: Path) -> None:

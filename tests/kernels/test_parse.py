@@ -1,0 +1,39 @@
+"""Numbers of the usual shape take a short cut: the same number as Python's, and anything else the long way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bilex.kernels.parse import ORDINARY, _usual_number, parse_lines
+
+
+def parse(text: str, dimension: int) -> tuple[int, np.ndarray]:
+    data = np.frombuffer(text.encode(), np.uint8)
+    row, ends, status = np.zeros((1, dimension), np.float32), np.zeros(1, np.int64), np.zeros(1, np.uint8)
+    parse_lines(data, np.zeros(1, np.int64), np.array([len(data)]), row, ends, status)
+    return int(status[0]), row[0]
+
+
+def test_every_number_of_the_usual_shape() -> None:
+    numbers = [f"{sign}{whole}.{rest:04d}" for sign in ("", "-") for whole in (0, 1, 9) for rest in range(0, 10_000, 7)]
+    status, row = parse("w " + " ".join(numbers), len(numbers))
+    assert status == ORDINARY
+    expected = np.array([float(number) for number in numbers]).astype(np.float32)
+    np.testing.assert_array_equal(row, expected)
+    np.testing.assert_array_equal(np.signbit(row), np.signbit(expected))  # -0.0000 as well
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["0.12345", "0.123", "12.3456", "1e-3", "0,1234", "0.12:4", "0.1/34", "+0.1234", "--.1234", ".12345", "0.1234\t"],
+)
+def test_other_shapes_are_left_to_the_long_way(number: str) -> None:
+    data = np.frombuffer(f"{number} 0.5 0.5 0.5".encode(), np.uint8)
+    assert _usual_number(data, 0, len(data))[1] == -1
+
+
+def test_the_end_of_a_line_is_not_overrun() -> None:
+    data = np.frombuffer(b"0.1234 ", np.uint8)
+    assert _usual_number(data, 0, 6)[1] == -1
+    assert parse("w 0.1234", 1)[1].tolist() == [np.float32(0.1234)]
