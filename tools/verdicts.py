@@ -1,8 +1,9 @@
-"""Measure how well the verdict tells good runs from bad ones: ``python -m tools.verdicts DATA [chosen|fresh]``.
+"""Measure how well the verdict tells good runs from bad ones: ``python -m tools.verdicts DATA [chosen|fresh|later]``.
 
 Prints P@1, which the verdict does not know, beside the verdict and its signs, and then a summary. ``chosen`` are runs
 that the limits in `bilex.report.verdict` were set on; ``fresh`` are runs that nobody looked at before the limits stood:
-the other directions, seeds drawn at random, other sizes, and pairs of languages that the first do not have.
+the other directions, seeds drawn at random, other sizes, and pairs of languages that the first do not have. ``later``
+are more draws from weak seeds, made after the fresh ones had moved one limit.
 DATA is a folder with ``en.vec.gz``, ``fr.vec.gz``, ``fi.vec.gz``, ``en-books-law.vec.gz``, ``de-books-law.vec.gz`` and
 MUSE's ``dictionaries/``. Each takes some minutes.
 """
@@ -79,6 +80,13 @@ def fresh() -> Iterator[Case]:
         yield Case(*pair, "100 at random, 4", limit=1500, max_rank=None)
     yield from harmed(FRESH[:2], ("shuffled", "random"))
     yield from (Case(*pair, seed, harm="reversed") for pair in CHOSEN[:2] for seed in ("identical", "5000"))
+
+
+def later() -> Iterator[Case]:
+    """Give runs from weak seeds, of which many fail, that no limit was set on."""
+    for pair in (("en", "fi"), ("fi", "en"), ("fr", "fi"), ("fi", "fr")):
+        yield from (Case(*pair, f"{size} at random, {draw}") for size in (15, 25) for draw in (11, 12))
+        yield Case(*pair, "25 at random, 13", {"method": "mutual"})
 
 
 def harmed(pairs: tuple[tuple[str, str], ...], harms: tuple[str, ...]) -> Iterator[Case]:
@@ -161,7 +169,7 @@ def main(folder: Path, which: str) -> None:
     data = Data(folder)
     print(f"{'run':44} verdict    P@1 match mutual cos  round freq  hubs seed")
     found: dict[str, list[float]] = {"sound": [], "doubtful": [], "failed": []}
-    for case in {"chosen": chosen, "fresh": fresh}[which]():
+    for case in {"chosen": chosen, "fresh": fresh, "later": later}[which]():
         level, precision = measure(case, data)
         found[level].append(precision)
     for level, values in found.items():

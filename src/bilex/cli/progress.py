@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from bilex.em import Iteration
 from bilex.progress import Reporter
 
-__all__ = ["Terminal", "seconds_left", "watch"]
+__all__ = ["Terminal", "seconds_left", "time_left", "watch"]
 
 
 @contextmanager
@@ -21,11 +21,24 @@ def watch(quiet: bool, tolerance: float = 1e-6, max_iterations: int = 100) -> It
         yield Reporter()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+    from rich.text import Text
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TimeElapsedColumn())
+    class Left(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            known = "left" in task.description  # that of all iterations of EM, which tells more
+            return Text("" if known else time_left(task.completed, task.total, task.elapsed or 0.0))
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TimeElapsedColumn(), Left())
     with Progress(*columns, console=Console(stderr=True), transient=True) as display:
         yield Terminal(display, tolerance, max_iterations)
+
+
+def time_left(done: float, total: float | None, elapsed: float) -> str:
+    """Say how long the bar that runs now will take, once there is something to go by."""
+    if not total or not 0 < done < total or elapsed < 1:
+        return ""
+    return f"about {elapsed * (total - done) / done:.0f} s left"
 
 
 class Terminal(Reporter):
@@ -39,6 +52,7 @@ class Terminal(Reporter):
         self.task = display.add_task("starting", total=None)
         self.iterations: list[Iteration] = []
         self.started = time.perf_counter()
+        self.done, self.total = 0, 0
 
     def note(self, text: str) -> None:
         """Print a line that stays."""
@@ -50,7 +64,10 @@ class Terminal(Reporter):
         self.display.reset(self.task, description=name, total=None)
 
     def rows(self, done: int, total: int) -> None:
-        """Advance the bar of the search that runs now."""
+        """Advance the bar of the search that runs now; another one begins with fewer rows than the last had."""
+        if done < self.done or total != self.total:
+            self.display.reset(self.task, total=total)
+        self.done, self.total = done, total
         self.display.update(self.task, completed=done, total=total)
 
     def iteration(self, iteration: Iteration) -> None:

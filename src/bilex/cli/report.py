@@ -28,6 +28,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
     from bilex.engines import find_engine
     from bilex.errors import InputError
     from bilex.report import REPORT, judge, write_report
+    from bilex.report.verdict import SOUND
     from bilex.rundir import MANIFEST
     from bilex.runs import Run
 
@@ -44,4 +45,6 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
         print_json({"report": place, "verdict": verdict.summary(), "figures": asdict(verdict.figures)})
     elif not quiet:
         click.echo(f"{verdict.headline}. {' '.join(verdict.reasons)}")
+        if verdict.level != SOUND:
+            click.echo(f"next: {' '.join(verdict.advice)}")
         click.echo(f"report: {place}")

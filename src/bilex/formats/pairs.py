@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 
-from bilex.errors import BilexWarning, InputError
+from bilex.errors import InputError
 from bilex.formats.examine import fields_of
-from bilex.formats.streams import BOM, ByteStream, refuse_foreign
+from bilex.formats.small import decoded, read_lines
 
 __all__ = ["read_pairs"]
 
@@ -33,26 +32,15 @@ def read_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     InputError
         If a line does not hold exactly two words, is not UTF-8, or there is no pair at all.
     """
-    with ByteStream(path) as stream:
-        refuse_foreign(stream)
-        text = stream.read_all()
-        name, repairs = stream.path, [*stream.repairs]
-    if text.startswith(BOM):
-        text = text[len(BOM) :]
-        repairs.append("byte order mark at the start left out")
+    lines = read_lines(path)
     pairs: dict[tuple[str, str], None] = {}
-    returns = 0
-    for number, line in enumerate(text.split(b"\n"), start=1):
-        returns += line.endswith(b"\r")
-        pair = _pair(name, number, line.removesuffix(b"\r"))
+    for number, line in enumerate(lines.lines, start=1):
+        pair = _pair(lines.path, number, line)
         if pair is not None:
             pairs[pair] = None
     if not pairs:
-        raise InputError(name, "no pair in the file", "put a source and a target word on each line")
-    if returns:
-        repairs.append(f"{returns} Windows line ends (CRLF) read as line ends")
-    for repair in repairs:
-        warnings.warn(f"{name}: {repair}", BilexWarning, stacklevel=2)
+        raise InputError(lines.path, "no pair in the file", "put a source and a target word on each line")
+    lines.warn()
     return list(pairs)
 
 
@@ -63,10 +51,7 @@ def _pair(path: str, number: int, line: bytes) -> tuple[str, str] | None:
         fields = fields_of(line)
     if not fields:
         return None
-    try:
-        words = [field.decode("utf-8") for field in fields]
-    except UnicodeDecodeError:
-        raise InputError(path, "the line is not UTF-8", "convert to UTF-8, e.g. with iconv", line=number) from None
+    words = decoded(path, number, fields)
     if len(words) != 2:
         found = "one field" if len(words) == 1 else f"{len(words)} fields"
         raise InputError(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from typing import NamedTuple
 
-from bilex.errors import BilexWarning, InputError
+from bilex.errors import InputError
 from bilex.formats.examine import is_number
-from bilex.formats.streams import BOM, ByteStream, display, refuse_foreign
+from bilex.formats.small import decoded, read_lines
+from bilex.formats.streams import display
 
 __all__ = ["SimilarityPair", "read_similarity_set"]
 
@@ -46,29 +46,19 @@ def read_similarity_set(path: str | os.PathLike[str]) -> list[SimilarityPair]:
     InputError
         If a line does not hold two terms and a finite number, is not UTF-8, or there is no pair at all.
     """
-    with ByteStream(path) as stream:
-        refuse_foreign(stream)
-        text = stream.read_all()
-        name, repairs = stream.path, [*stream.repairs]
-    if text.startswith(BOM):
-        text = text[len(BOM) :]
-        repairs.append("byte order mark at the start left out")
+    lines = read_lines(path)
     pairs: list[SimilarityPair] = []
-    returns, header_allowed = 0, True
-    for number, line in enumerate(text.split(b"\n"), start=1):
-        returns += line.endswith(b"\r")
-        fields = [field.strip(b" ") for field in line.removesuffix(b"\r").split(b"\t")]
+    header_allowed = True
+    for number, line in enumerate(lines.lines, start=1):
+        fields = [field.strip(b" ") for field in line.split(b"\t")]
         if not any(fields):
             continue
         if not (header_allowed and _is_header(fields)):
-            pairs.append(_pair(name, number, fields))
+            pairs.append(_pair(lines.path, number, fields))
         header_allowed = False
     if not pairs:
-        raise InputError(name, "no pair in the file", "put two terms and a score on each line, separated by tabs")
-    if returns:
-        repairs.append(f"{returns} Windows line ends (CRLF) read as line ends")
-    for repair in repairs:
-        warnings.warn(f"{name}: {repair}", BilexWarning, stacklevel=2)
+        raise InputError(lines.path, "no pair in the file", "put two terms and a score on each line, separated by tabs")
+    lines.warn()
     return pairs
 
 
@@ -77,10 +67,7 @@ def _is_header(fields: list[bytes]) -> bool:
 
 
 def _pair(path: str, number: int, fields: list[bytes]) -> SimilarityPair:
-    try:
-        terms = [field.decode("utf-8") for field in fields]
-    except UnicodeDecodeError:
-        raise InputError(path, "the line is not UTF-8", "convert to UTF-8, e.g. with iconv", line=number) from None
+    terms = decoded(path, number, fields)
     if len(terms) != 3 or not all(terms):
         found = "an empty field" if len(terms) == 3 else "one field" if len(terms) == 1 else f"{len(terms)} fields"
         raise InputError(

@@ -44,8 +44,9 @@ books, numerals              failed    .000      .42     .13     .63    .08    .
 ===========================  ========  ====  =======  ======  ======  =====  =====  ====  ====
 
 The limits were set on 70 such runs: the 22 called sound have a P@1 of .45 or more, the 5 doubtful ones .10 to .36, and
-the 43 failed ones less than .06. Other languages and vectors may lie elsewhere; ``python -m tools.verdicts DATA``
-measures most of these again, and some more.
+the 43 failed ones less than .06. ``python -m tools.verdicts DATA`` measures most of these again; ``fresh`` at its end
+measures runs that the limits were not set on, which ``docs/reading-the-report.md`` counts. Two of those, with a P@1 of
+.019 and .004, were called doubtful with 9% and 12% of the frequent words matched, so this limit went up from 8% to 15%.
 
 Three things are worth knowing. *Mutual neighbours and cosine mislead alone*: from 5 pairs, the 5 pairs fit perfectly
 and nothing else does. *A map can fit noise*: with ``--log-odds 0.5`` four words in five are matched, two pairs in five
@@ -70,7 +71,7 @@ SOUND, DOUBTFUL, FAILED = "sound", "doubtful", "failed"
 FEW_SEEDS = 100
 ENOUGH = 10_000  # words for a first attempt
 LIMITS = {  # sign: sound from here on, failed before there
-    "matched": (0.25, 0.08),
+    "matched": (0.25, 0.15),
     "mutual": (0.40, 0.10),
     "cosine": (0.60, 0.45),
     "frequency": (0.35, 0.24),
