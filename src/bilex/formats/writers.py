@@ -46,14 +46,14 @@ def write_vectors(
         _write_safetensors(path, words, vectors)
     elif suffixes[-1:] == [".bin"]:
         with atomic_write(path) as file:
-            _write_word2vec(path, file, words, vectors, progress)
+            _write_rows(path, file, words, vectors, progress, _word2vec_row)
     elif suffixes[-1:] in ([".vec"], [".txt"]):
         with atomic_write(path) as file:
-            _write_text(path, file, words, vectors, progress)
+            _write_rows(path, file, words, vectors, progress, _text_row)
     elif suffixes in ([".vec", ".gz"], [".txt", ".gz"]):
         # No name and no time in the gzip header: the same vectors give the same bytes.
         with atomic_write(path) as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
-            _write_text(path, cast(BinaryIO, packed), words, vectors, progress)
+            _write_rows(path, cast(BinaryIO, packed), words, vectors, progress, _text_row)
     else:
         raise BilexError(
             f"{os.fspath(path)}: the name's ending does not tell the format; "
@@ -61,39 +61,37 @@ def write_vectors(
         )
 
 
-def _write_text(
+def _write_rows(
     path: str | os.PathLike[str],
     file: BinaryIO,
     words: Sequence[str],
     vectors: NDArray[np.float32],
     progress: Progress | None,
+    written: Callable[[bytes, NDArray[np.float32]], bytes | None],
 ) -> None:
-    count, dimension = vectors.shape
-    row_format = " %.9g" * dimension + "\n"  # nine digits are enough to get every float32 back exactly
-    file.write(f"{count} {dimension}\n".encode())
-    for word, vector in _rows(words, vectors, progress):
-        encoded = word.encode("utf-8")
-        fields = fields_of(encoded)
-        splits_wrongly = len(fields) > 1 and is_number(fields[1])
-        if b"\n" in encoded or encoded.strip(b" \t") != encoded or splits_wrongly:
-            raise _unwritable(path, word)
-        file.write(encoded + (row_format % tuple(vector.tolist())).encode())
-
-
-def _write_word2vec(
-    path: str | os.PathLike[str],
-    file: BinaryIO,
-    words: Sequence[str],
-    vectors: NDArray[np.float32],
-    progress: Progress | None,
-) -> None:
+    """Write the header and the rows as `written` has them; None is a word that the format cannot hold."""
     count, dimension = vectors.shape
     file.write(f"{count} {dimension}\n".encode())
     for word, vector in _rows(words, vectors, progress):
-        encoded = word.encode("utf-8")
-        if b" " in encoded or encoded.lstrip(b"\r\n") != encoded:
+        row = written(word.encode("utf-8"), vector)
+        if row is None:
             raise _unwritable(path, word)
-        file.write(encoded + b" " + vector.astype("<f4").tobytes() + b"\n")
+        file.write(row)
+
+
+def _text_row(word: bytes, vector: NDArray[np.float32]) -> bytes | None:
+    fields = fields_of(word)
+    splits_wrongly = len(fields) > 1 and is_number(fields[1])
+    if b"\n" in word or word.strip(b" \t") != word or splits_wrongly:
+        return None
+    # Nine digits are enough to get every float32 back exactly.
+    return word + (" %.9g" * len(vector) % tuple(vector.tolist())).encode() + b"\n"
+
+
+def _word2vec_row(word: bytes, vector: NDArray[np.float32]) -> bytes | None:
+    if b" " in word or word.lstrip(b"\r\n") != word:
+        return None
+    return word + b" " + vector.astype("<f4").tobytes() + b"\n"
 
 
 def _write_safetensors(path: str | os.PathLike[str], words: Sequence[str], vectors: NDArray[np.float32]) -> None:
