@@ -98,7 +98,7 @@ def test_zero_vectors_stay_zero() -> None:
 
 @pytest.mark.parametrize("steps", ["length", "unit,,center", "", ["unit", "Center"]])
 def test_unknown_steps(steps: str | list[str]) -> None:
-    with pytest.raises(BilexError, match="use unit, center, none"):
+    with pytest.raises(BilexError, match="use unit, center, iterative, none"):
         some().normalise(steps)
 
 
@@ -182,3 +182,13 @@ def test_other_objects() -> None:
 def test_importing_does_not_bring_the_compiler() -> None:
     code = "import sys, bilex.embeddings; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_iterative_normalisation_ends_with_unit_norms_and_mean_zero() -> None:
+    vectors = (np.random.default_rng(3).normal(size=(200, 6)) + 2).astype(np.float32)
+    once, often = (
+        Embeddings(tuple(map(str, range(200))), vectors).normalise(s) for s in ("unit,center,unit", "iterative")
+    )
+    np.testing.assert_allclose(np.linalg.norm(often.vectors, axis=1), 1, atol=1e-6)
+    assert np.linalg.norm(often.vectors.mean(axis=0)) < 1e-5
+    assert np.linalg.norm(once.vectors.mean(axis=0)) > 1e-3

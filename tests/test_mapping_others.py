@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -169,3 +171,62 @@ def test_an_expectation_of_nothing_leaves_the_maps_as_they_were(maps: str) -> No
         assert after.omega is theta.omega
         assert after.target_map is theta.target_map
         np.testing.assert_allclose(after.mu, theta.map_target(target).mean(axis=0, dtype=float), atol=1e-6)
+
+
+# The steps that canonical correlations are made of
+
+
+def test_without_whitening_and_reweighting_the_steps_are_procrustes() -> None:
+    x, y = correlated(20, 80, 6)
+    left, right = mapping.Steps(ridge=math.inf, reweight=0.0).fit(x, y)
+    np.testing.assert_allclose(left.T @ left, np.eye(6), atol=1e-9)
+    np.testing.assert_allclose(right.T @ left, mapping.procrustes(x, y), atol=1e-9)
+
+
+@pytest.mark.parametrize("reweight", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("dewhiten", [False, True])
+def test_each_step_is_what_a_textbook_does(reweight: float, dewhiten: bool) -> None:
+    x, y = correlated(21, 90, 5)
+    left, right = mapping.Steps(0.2, reweight=reweight, dewhiten=dewhiten).fit(x, y)
+    white_x, white_y = (np.linalg.inv(scipy.linalg.sqrtm(moments(side, 0.2))) for side in (x, y))
+    u, p, v = np.linalg.svd(white_x @ (x.T.astype(float) @ y / len(x)) @ white_y)
+    expected_x, expected_y = np.diag(p**reweight) @ u.T @ white_x, np.diag(p**reweight) @ v @ white_y
+    if dewhiten:
+        expected_x = u.T @ np.linalg.inv(white_x) @ u @ expected_x
+        expected_y = v @ np.linalg.inv(white_y) @ v.T @ expected_y
+    np.testing.assert_allclose(np.abs(left), np.abs(expected_x), atol=1e-8)  # singular vectors have no sign
+    np.testing.assert_allclose(left.T @ right, expected_x.T @ expected_y, atol=1e-8)
+
+
+def test_whitened_without_a_ridge_both_sides_are_uncorrelated() -> None:
+    x, y = correlated(22, 90, 5)
+    left, _ = mapping.Steps(0.0, reweight=0.0).fit(x, y)
+    mapped = x.astype(float) @ left.T
+    np.testing.assert_allclose(mapped.T @ mapped / len(x), np.eye(5), atol=1e-9)
+
+
+def test_fewer_directions_are_the_first_ones() -> None:
+    x, y = correlated(23, 90, 5)
+    whole, part = mapping.Steps().fit(x, y), mapping.Steps(dimensions=2).fit(x, y)
+    for all_rows, rows in zip(whole, part, strict=True):
+        np.testing.assert_array_equal(all_rows[:2], rows)
+
+
+def test_fewer_pairs_than_dimensions_need_no_ridge() -> None:
+    x, y = correlated(24, 3, 6)
+    for side in mapping.Steps(0.0, dewhiten=True).fit(x, y):
+        assert np.isfinite(side).all()
+        assert np.linalg.matrix_rank(side, tol=1e-6) <= 3
+
+
+def test_the_ridge_falls_as_the_pairs_grow() -> None:
+    steps = mapping.Steps(0.3, annealing=6.0)
+    assert [steps.ridge_for(n, 300) for n in (25, 1800, 6000, 10**6)] == [72.0, 1.0, 0.3, 0.3]
+    x, y = correlated(25, 40, 5)
+    np.testing.assert_array_equal(mapping.Steps(0.3, 16.0).fit(x, y)[0], mapping.Steps(2.0).fit(x, y)[0])
+
+
+@pytest.mark.parametrize("wrong", [{"ridge": -1.0}, {"annealing": math.inf}, {"reweight": math.nan}, {"dimensions": 0}])
+def test_steps_that_make_no_sense(wrong: dict[str, float]) -> None:
+    with pytest.raises(BilexError, match=f"{next(iter(wrong))} is .*; give"):
+        mapping.Steps(**wrong)  # type: ignore[arg-type]

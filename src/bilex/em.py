@@ -18,6 +18,7 @@ from bilex.constraints import Constraints
 from bilex.engines.base import Engine
 from bilex.errors import BilexError
 from bilex.expectation import E_STEPS, SOFT, Belief, Problem, nearest_targets
+from bilex.mapping import Steps
 from bilex.matching import Matching
 from bilex.model import Theta, log_likelihood, maximise
 from bilex.priors import Prior
@@ -35,9 +36,9 @@ class Settings:
     """How EM is run.
 
     `prior`, `candidates` per source word and the `max_rank` most frequent words define the E-step's problem;
-    `tolerance` and `max_iterations` say when to stop; `e_step` and `maps` name other E- and M-steps than the paper's;
-    `temperature` belongs to the soft E-steps; without `self_learning` the map of the seed is kept;
-    with `exact` the matching is optimal among all pairs of words, not only the candidates.
+    `tolerance` and `max_iterations` say when to stop; `e_step` and `maps` name other E- and M-steps than the paper's,
+    and `steps` are those of the ``cca`` maps; `temperature` belongs to the soft E-steps; without `self_learning` the
+    map of the seed is kept; with `exact` the matching is optimal among all pairs of words, not only the candidates.
     """
 
     prior: Prior = field(default_factory=Prior)
@@ -47,6 +48,7 @@ class Settings:
     max_iterations: int = 100
     e_step: str = "viterbi"
     maps: str = "orthogonal"
+    steps: Steps = field(default_factory=Steps)
     temperature: float = 1.0
     self_learning: bool = True
     exact: bool = False
@@ -113,7 +115,7 @@ def viterbi_em(
         # E-step; Viterbi: m* = argmax log p(m | S, T), with the exact matching
         belief = e_step(theta, source, target, problem, matching)
         # M-step: Ω by Procrustes, μ = centroid of the unmatched targets
-        theta = maximise(theta, target, belief.expected, settings.maps)
+        theta = maximise(theta, target, belief.expected, settings.maps, settings.steps)
         clock.lap("mapping")
         matching = belief.matching
         iterations.append(describe(theta, source, target, belief, settings.prior, clock))
@@ -200,7 +202,7 @@ def fit(
     if constraints and not (settings.self_learning and settings.e_step == "viterbi"):
         raise BilexError("kept and forbidden pairs need a method with the Viterbi E-step, such as ruder2018")
     if not settings.self_learning:
-        theta = Theta.from_pairs(source[rows], target[columns], settings.maps)
+        theta = Theta.from_pairs(source[rows], target[columns], settings.maps, settings.steps)
         clock = Stopwatch()
         belief = nearest_targets(theta, source, target, engine)
         clock.lap("candidates")
@@ -211,7 +213,7 @@ def fit(
         mirrored = replace(settings, prior=settings.prior.mirrored())
         other = fit(target, source, (columns, rows), mirrored, engine, report, constraints.mirrored())
         return Fit(other.theta.mirrored(), other.matching.mirrored(), other.iterations, other.stopped)
-    theta = Theta.from_pairs(source[rows], target[columns], settings.maps)
+    theta = Theta.from_pairs(source[rows], target[columns], settings.maps, settings.steps)
     frequent = slice(settings.max_rank)
     inside = constraints.within(settings.max_rank)
     return viterbi_em(theta, source[frequent], target[frequent], settings, engine, report, inside)

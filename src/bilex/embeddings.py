@@ -20,6 +20,7 @@ from bilex.formats.writers import write_vectors
 __all__ = ["Embeddings", "KeyedVectorsLike", "load"]
 
 _ROWS_AT_A_TIME = 4096
+_ROUNDS = 10  # of iterative normalisation; each makes the mean some ten times smaller
 
 
 @runtime_checkable
@@ -102,7 +103,8 @@ class Embeddings:
         ----------
         steps
             ``unit`` scales each vector to norm 1 (a zero vector stays zero), ``center`` subtracts the mean of
-            all vectors, ``none`` does nothing; in any order, as a sequence or separated by commas.
+            all vectors, ``iterative`` does both in turn until vectors of norm 1 have mean 0 (Zhang et al. 2019),
+            ``none`` does nothing; in any order, as a sequence or separated by commas.
 
         Returns
         -------
@@ -221,4 +223,17 @@ def _none(vectors: NDArray[np.float32]) -> None:
     """Leave the vectors as they are."""
 
 
-_STEPS: dict[str, Callable[[NDArray[np.float32]], None]] = {"unit": _unit, "center": _center, "none": _none}
+def _iterative(vectors: NDArray[np.float32]) -> None:
+    """Scale and centre in turn, so that in the end both hold: norms of 1 and, up to rounding, a mean of 0."""
+    for _ in range(_ROUNDS):
+        _unit(vectors)
+        _center(vectors)
+    _unit(vectors)
+
+
+_STEPS: dict[str, Callable[[NDArray[np.float32]], None]] = {
+    "unit": _unit,
+    "center": _center,
+    "iterative": _iterative,
+    "none": _none,
+}

@@ -26,7 +26,7 @@ from bilex.em import Settings
 from bilex.embeddings import Embeddings
 from bilex.errors import BilexError, InputError
 from bilex.expectation import E_STEPS
-from bilex.mapping import MAPS
+from bilex.mapping import MAPS, Steps
 from bilex.orthography import spelling_vectors
 from bilex.priors import Prior
 
@@ -67,6 +67,8 @@ class Method:
         ``viterbi`` (the paper's), ``mutual``, ``posterior`` or ``sinkhorn``; see `bilex.expectation`.
     maps
         ``orthogonal`` (the paper's), ``least-squares`` or ``cca``; see `bilex.mapping`.
+    ridge, annealing, reweight, dewhiten, dimensions
+        The steps of the ``cca`` maps; see `bilex.mapping.Steps`.
     temperature
         How soft a soft E-step is: edges count ``exp(w / temperature)``. 1 is the model as stated.
     self_learning
@@ -87,6 +89,11 @@ class Method:
     max_iterations: int = 100
     e_step: str = "viterbi"
     maps: str = "orthogonal"
+    ridge: float = 0.3
+    annealing: float = 0.0
+    reweight: float = 0.5
+    dewhiten: bool = False
+    dimensions: int | None = None
     temperature: float = 1.0
     self_learning: bool = True
     orthography: float = 0.0
@@ -111,8 +118,9 @@ class Method:
     def settings(self) -> Settings:
         """Give the part of it that EM needs."""
         prior = Prior.named(self.prior, self.log_odds)
-        names = {field.name for field in fields(Settings)} - {"prior"}
-        return Settings(prior, **{name: getattr(self, name) for name in names})
+        steps = Steps(**{field.name: getattr(self, field.name) for field in fields(Steps)})
+        names = {field.name for field in fields(Settings)} - {"prior", "steps"}
+        return Settings(prior, steps=steps, **{name: getattr(self, name) for name in names})
 
     def prepare(self, vectors: Embeddings) -> Embeddings:
         """Normalise a language's vectors, and put their spelling beside them if asked to."""
@@ -150,6 +158,7 @@ METHODS = {
         Method("zhang2016", normalise="none", self_learning=False),
         Method("xing2015", normalise="unit", self_learning=False),
         Method("artetxe2016", normalise="unit,center", self_learning=False),
+        Method("artetxe2018", maps="cca", ridge=0.0, dewhiten=True, self_learning=False),
         # One-to-many alignments
         # scaled to unit length once more, so that nearest by distance, by product and by cosine are the same
         Method("artetxe2017", prior="many-to-one-no-null"),

@@ -36,9 +36,11 @@ class Theta:
     target_map: Floats | None = None
 
     @classmethod
-    def from_pairs(cls, source: Vectors, target: Vectors, maps: str = "orthogonal") -> Theta:
+    def from_pairs(
+        cls, source: Vectors, target: Vectors, maps: str = "orthogonal", steps: mapping.Steps | None = None
+    ) -> Theta:
         """Start from a seed: Ω by Procrustes (or another map) on its pairs of rows, μ = 0."""
-        omega, target_map = mapping.fit_maps(maps, source, target)
+        omega, target_map = mapping.fit_maps(maps, source, target, steps)
         return cls(omega, np.zeros(len(omega)), target_map)
 
     def mirrored(self) -> Theta:
@@ -111,14 +113,20 @@ class Expectation:
     free: Floats | Indices
 
 
-def maximise(theta: Theta, target: Vectors, expected: Expectation, maps: str = "orthogonal") -> Theta:
+def maximise(
+    theta: Theta,
+    target: Vectors,
+    expected: Expectation,
+    maps: str = "orthogonal",
+    steps: mapping.Steps | None = None,
+) -> Theta:
     """Fit θ to an expectation: the M-step.
 
     With no pair at all, Ω is free and stays as it was; with no unmatched target, so is and does μ.
     """
     omega, target_map, mu = theta.omega, theta.target_map, theta.mu
     if expected.source.any():
-        omega, target_map = mapping.fit_maps(maps, expected.source, expected.target)
+        omega, target_map = mapping.fit_maps(maps, expected.source, expected.target, steps)
     if expected.free.any():
         mu = mapping.weighted_mean(Theta(omega, mu, target_map).map_target(target), expected.free)
     return Theta(omega, mu, target_map)

@@ -41,7 +41,7 @@ __all__ = ["induce"]
 @click.option("--max-rank", type=int, metavar="N", help="Match only the N most frequent words of each language.")
 @click.option("--exact", is_flag=True, default=None, help="Match optimally among all pairs, not only the candidates.")
 @click.option("--log-odds", type=float, metavar="X", help="Added to the weight of every pair.  [default: 0]")
-@click.option("--normalise", metavar="STEPS", help="Steps unit, center, none.  [default: unit,center,unit]")
+@click.option("--normalise", metavar="STEPS", help="Steps unit, center, iterative, none.  [default: unit,center,unit]")
 @click.option("--tolerance", type=float, help="Stop when the mean cosine changes by less.  [default: 1e-6]")
 @click.option("--max-iterations", type=int, metavar="N", help="Stop after N iterations at the latest.  [default: 100]")
 @click.option("--limit", type=int, default=200_000, show_default=True, help="Words to read from each file.")
