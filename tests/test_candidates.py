@@ -11,6 +11,7 @@ from bilex.engines.local import LocalEngine
 from bilex.matching import Graph, Matching, solve
 from bilex.model import Theta
 from bilex.priors import Prior
+from bilex.weights import likelihood
 from tests import oracles
 
 ENGINE = LocalEngine(threads=2, query_block=16, target_block=32)
@@ -51,7 +52,7 @@ def exact_weights(theta: Theta, source: Vectors, target: Vectors) -> np.ndarray:
 @pytest.mark.parametrize("k", [1, 3, 60])
 def test_the_k_best_targets_of_every_source(prior: str, k: int, kind: str) -> None:
     theta, source, target = random_theta(0, 9), random_vectors(1, 50, 9, kind), random_vectors(2, 60, 9, kind)
-    graph = candidate_graph(theta, source, target, Prior.named(prior), k=k, previous=None, engine=ENGINE)
+    graph = candidate_graph(likelihood(theta, source, target), Prior.named(prior), k=k, previous=None, engine=ENGINE)
     weights = oracles.weight_matrix(theta.omega, theta.mu, source, target)
     expected = sorted((j, int(i)) for j in range(50) for i in np.argsort(-weights[j], kind="stable")[:k])
     assert pairs_of(graph) == expected
@@ -66,7 +67,9 @@ def test_the_k_best_targets_of_every_source(prior: str, k: int, kind: str) -> No
 def test_the_best_source_of_every_target_over_all_sources(prior: str, kind: str) -> None:
     theta, source, target = random_theta(3, 9), random_vectors(4, 80, 9, kind), random_vectors(5, 50, 9, kind)
     for k in (1, 3):
-        graph = candidate_graph(theta, source, target, Prior.named(prior), k=k, previous=None, engine=ENGINE)
+        graph = candidate_graph(
+            likelihood(theta, source, target), Prior.named(prior), k=k, previous=None, engine=ENGINE
+        )
         weights = oracles.weight_matrix(theta.omega, theta.mu, source, target)
         assert sorted((i, j) for j, i in pairs_of(graph)) == list(enumerate(weights.argmax(axis=0)))
         exact = exact_weights(theta, source, target)
@@ -77,7 +80,9 @@ def test_the_best_source_is_not_the_nearest_direction_but_the_likeliest() -> Non
     # Both sources point at the target; the longer one has the larger inner product, but it is too far away.
     source, target = np.array([[5, 0], [1, 0]], np.float32), np.array([[1, 0]], np.float32)
     theta = Theta(np.eye(2), np.zeros(2))
-    graph = candidate_graph(theta, source, target, Prior.named("one-to-many"), k=1, previous=None, engine=ENGINE)
+    graph = candidate_graph(
+        likelihood(theta, source, target), Prior.named("one-to-many"), k=1, previous=None, engine=ENGINE
+    )
     assert pairs_of(graph) == [(1, 0)]
     assert list(graph.weights) == [0.5]
 
@@ -89,7 +94,9 @@ def test_the_best_source_is_exact_in_float64(kind: str) -> None:
     theta, target = random_theta(7, 12), random_vectors(8, 100, 12, kind)
     base = random_vectors(9, 1, 12, kind).astype(np.float64)
     source = (base + 1e-6 * np.abs(base).max() * rng.normal(size=(60, 12))).astype(np.float32)
-    graph = candidate_graph(theta, source, target, Prior.named("one-to-many"), k=1, previous=None, engine=ENGINE)
+    graph = candidate_graph(
+        likelihood(theta, source, target), Prior.named("one-to-many"), k=1, previous=None, engine=ENGINE
+    )
     exact = exact_weights(theta, source, target)
     lost = exact.max(axis=0)[graph.indices] - exact[graph.rows, graph.indices]
     assert lost.max() <= 1e-12 * np.abs(exact).max()
@@ -100,10 +107,12 @@ def test_the_previous_pairs_are_always_there(prior: str) -> None:
     theta, source, target = random_theta(10, 6), random_vectors(11, 30, 6, "any"), random_vectors(12, 20, 6, "any")
     weights = exact_weights(theta, source, target)
     worst = [(int(weights[:, i].argmin()), i) for i in range(20)]
-    without = candidate_graph(theta, source, target, Prior.named(prior), k=2, previous=None, engine=ENGINE)
+    without = candidate_graph(likelihood(theta, source, target), Prior.named(prior), k=2, previous=None, engine=ENGINE)
     known = pairs_of(without)[::3]  # and some that are candidates anyway: they must not be there twice
     previous = matching_of(sorted(set(worst + known)), 30, 20)
-    graph = candidate_graph(theta, source, target, Prior.named(prior), k=2, previous=previous, engine=ENGINE)
+    graph = candidate_graph(
+        likelihood(theta, source, target), Prior.named(prior), k=2, previous=previous, engine=ENGINE
+    )
     assert pairs_of(graph) == sorted(set(pairs_of(without)) | set(worst))
     np.testing.assert_allclose(graph.weights, weights[graph.rows, graph.indices], rtol=0, atol=1e-13)
 
@@ -113,7 +122,7 @@ def test_all_targets_as_candidates_solve_the_whole_problem(prior: str) -> None:
     # 1,000 candidates of 25 targets: asking for more than there are is no mistake.
     theta, source, target = random_theta(13, 5), random_vectors(14, 30, 5, "unit"), random_vectors(15, 25, 5, "unit")
     chosen = Prior.named(prior, log_odds=0.2)
-    graph = candidate_graph(theta, source, target, chosen, k=1000, previous=None, engine=ENGINE)
+    graph = candidate_graph(likelihood(theta, source, target), chosen, k=1000, previous=None, engine=ENGINE)
     assert len(graph.weights) == 30 * 25
     weights = exact_weights(theta, source, target) + 0.2
     edges = {(j, i): float(weights[j, i]) for j in range(30) for i in range(25)}
@@ -126,15 +135,8 @@ def test_all_targets_as_candidates_solve_the_whole_problem(prior: str) -> None:
 @pytest.mark.parametrize("prior", ["1:1", "one-to-many"])
 def test_one_word_on_each_side_and_one_dimension(prior: str) -> None:
     theta = Theta(np.array([[-1.0]]), np.array([0.25]))
-    graph = candidate_graph(
-        theta,
-        np.array([[2.0]], np.float32),
-        np.array([[-1.0]], np.float32),
-        Prior.named(prior),
-        k=3,
-        previous=None,
-        engine=ENGINE,
-    )
+    edges = likelihood(theta, np.array([[2.0]], np.float32), np.array([[-1.0]], np.float32))
+    graph = candidate_graph(edges, Prior.named(prior), k=3, previous=None, engine=ENGINE)
     assert pairs_of(graph) == [(0, 0)]
     assert list(graph.weights) == [2.25 - 2 + 0.25**2 / 2]
 
@@ -144,7 +146,7 @@ def test_the_graph_does_not_depend_on_blocks_and_threads(prior: str) -> None:
     theta = random_theta(16, 10)
     source, target = random_vectors(17, 300, 10, "unit"), random_vectors(18, 400, 10, "unit")
     graphs = [
-        candidate_graph(theta, source, target, Prior.named(prior), k=3, previous=None, engine=engine)
+        candidate_graph(likelihood(theta, source, target), Prior.named(prior), k=3, previous=None, engine=engine)
         for engine in (LocalEngine(1), LocalEngine(4, 97, 97), LocalEngine(2, 1024, 31))
     ]
     for graph in graphs[1:]:

@@ -18,6 +18,7 @@ from bilex.engines.local import LocalEngine
 from bilex.matching import Matching, solve
 from bilex.model import Theta, log_likelihood, m_step
 from bilex.priors import PRIOR_NAMES, Prior
+from bilex.weights import likelihood
 from tests import oracles
 
 ENGINE = LocalEngine(threads=1)
@@ -113,7 +114,7 @@ def test_neither_half_step_lowers_it(name: str, noise: float) -> None:
     theta, matching = Theta.from_pairs(source[rows], target[columns]), None
     values = list[float]()
     for _ in range(8):
-        graph = candidate_graph(theta, source, target, prior, k=2, previous=matching, engine=ENGINE)
+        graph = candidate_graph(likelihood(theta, source, target), prior, k=2, previous=matching, engine=ENGINE)
         if matching is not None:
             # The E-step is never worse than keeping the pairs it had.
             kept = graph.weights[[find(graph.rows, graph.indices, pair) for pair in pairs_of(matching)]]
@@ -141,7 +142,9 @@ def test_forgetting_the_previous_pairs_could_lower_it() -> None:
         data, prior, values = planted(seed, n=40, more_sources=10, dimension=6, noise=1.2), Prior(), list[float]()
         theta = Theta.from_pairs(data.source[:4], data.target[data.gold[:4]])
         for _ in range(12):
-            graph = candidate_graph(theta, data.source, data.target, prior, k=1, previous=None, engine=ENGINE)
+            graph = candidate_graph(
+                likelihood(theta, data.source, data.target), prior, k=1, previous=None, engine=ENGINE
+            )
             matching = solve(graph, prior)
             theta = m_step(theta, data.source, data.target, matching, prior)
             values.append(log_likelihood(theta, data.source, data.target, matching, prior))

@@ -14,6 +14,7 @@ from bilex.matching import Matching, solve
 from bilex.model import Theta
 from bilex.pricing import dense_matching
 from bilex.priors import Prior
+from bilex.weights import likelihood
 from tests import oracles
 
 ENGINE = LocalEngine(threads=1)
@@ -29,8 +30,8 @@ def dense_problem(seed: int, n: int, m: int, prior: Prior, dimension: int = 8) -
     rng = np.random.default_rng(seed)
     source, target = unit_rows(rng, n, dimension), unit_rows(rng, m, dimension)
     theta = Theta(oracles.random_orthogonal(rng, dimension), 0.1 * rng.normal(size=dimension))
-    graph = candidate_graph(theta, source, target, prior, k=3, previous=None, engine=ENGINE)
-    dense = dense_matching(theta, source, target, graph, prior, ENGINE, None)
+    graph = candidate_graph(likelihood(theta, source, target), prior, k=3, previous=None, engine=ENGINE)
+    dense = dense_matching(likelihood(theta, source, target), graph, prior, ENGINE, None)
     weights = theta.queries(source).astype(float) @ target.T.astype(float) + theta.offsets(source)[:, None]
     return solve(graph, prior), dense, weights + prior.log_odds
 

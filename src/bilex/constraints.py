@@ -63,6 +63,17 @@ class Constraints:
         """Leave out pairs with a word beyond the frequency constraint."""
         return Constraints(self.kept.within(limit), self.forbidden.within(limit))
 
+    def keeping(self, pairs: Pairs) -> Constraints:
+        """Keep more pairs, except those that are forbidden or have a word that is kept with another already."""
+        taken = np.isin(pairs.source, self.kept.source) | np.isin(pairs.target, self.kept.target)
+        rejected = set(zip(self.forbidden.source.tolist(), self.forbidden.target.tolist(), strict=True))
+        known = set(zip(self.kept.source.tolist(), self.kept.target.tolist(), strict=True))
+        for pair, out in zip(zip(pairs.source.tolist(), pairs.target.tolist(), strict=True), taken, strict=True):
+            if not out and pair not in rejected:
+                known.add(pair)
+        rows = np.array(sorted(known), np.int64).reshape(-1, 2)
+        return Constraints(Pairs(rows[:, 0], rows[:, 1]), self.forbidden)
+
     def mirrored(self) -> Constraints:
         """Exchange source and target."""
         return Constraints(self.kept.mirrored(), self.forbidden.mirrored())

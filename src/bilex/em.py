@@ -7,6 +7,7 @@ next. The other E-steps (`bilex.expectation`) run in the same loop.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -14,13 +15,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bilex.arrays import Indices, Vectors
-from bilex.constraints import Constraints
+from bilex.constraints import Constraints, Pairs
+from bilex.edge_prior import EdgePrior
 from bilex.engines.base import Engine
 from bilex.errors import BilexError
 from bilex.expectation import E_STEPS, SOFT, Belief, Problem, nearest_targets
 from bilex.mapping import Steps
 from bilex.matching import Matching
-from bilex.model import Theta, log_likelihood, maximise
+from bilex.model import Expectation, Theta, log_likelihood, maximise
 from bilex.priors import Prior
 
 __all__ = ["Fit", "Iteration", "Settings", "fit", "viterbi_em"]
@@ -28,6 +30,7 @@ __all__ = ["Fit", "Iteration", "Settings", "fit", "viterbi_em"]
 CONVERGED = "converged: the mean cosine of the induced pairs no longer changes"
 NOTHING_MATCHED = "failed: no pair of words is a better explanation than none"
 TOO_LONG = "the limit of iterations was reached"
+SUPERVISION = ("start", "soft", "fixed")
 SEED_ONLY = "this method learns from the seed alone"
 
 
@@ -39,6 +42,12 @@ class Settings:
     `tolerance` and `max_iterations` say when to stop; `e_step` and `maps` name other E- and M-steps than the paper's,
     and `steps` are those of the ``cca`` maps; `temperature` belongs to the soft E-steps; without `self_learning` the
     map of the seed is kept; with `exact` the matching is optimal among all pairs of words, not only the candidates.
+
+    `weights` name what an edge weighs (`bilex.weights`). `slack` is added to all weights at first and falls by
+    `tightening` with each iteration, so that EM starts permissive; it does not stop before the slack is gone.
+    `supervision` says what the seed is after the start: with ``start`` nothing more; with ``soft`` its pairs are
+    laid on each other in every M-step, beside those of the matching; with ``fixed`` they also are in every matching.
+    With `match_all` the last matching takes in all words, also those beyond `max_rank`.
     """
 
     prior: Prior = field(default_factory=Prior)
@@ -52,10 +61,22 @@ class Settings:
     temperature: float = 1.0
     self_learning: bool = True
     exact: bool = False
+    weights: str = "likelihood"
+    slack: float = 0.0
+    tightening: float = 0.02
+    supervision: str = "start"
+    match_all: bool = False
 
     def __post_init__(self) -> None:
+        if self.supervision not in SUPERVISION:
+            raise BilexError(f"no supervision is called {self.supervision!r}; choose one of {', '.join(SUPERVISION)}")
+        if not (0 <= self.slack < math.inf and 0 < self.tightening < math.inf):
+            raise BilexError("slack must be a number from 0 up and tightening one above 0; correct them")
         if not self.self_learning:
             return
+        viterbi = self.e_step == "viterbi"
+        if not viterbi and (self.weights != "likelihood" or self.slack or self.supervision != "start"):
+            raise BilexError(f"the {self.e_step} E-step takes no other weights, slack or supervision; use viterbi")
         if self.e_step in SOFT and self.maps != "orthogonal":
             # Only there is it enough to know each target's expected source: others need its second moments.
             raise BilexError(f"the {self.e_step} E-step needs orthogonal maps; set maps = 'orthogonal'")
@@ -63,6 +84,15 @@ class Settings:
             raise BilexError(
                 f"a least-squares map cannot be turned round as {self.prior.name} needs it; set maps = 'orthogonal'"
             )
+
+    def prior_at(self, iteration: int) -> Prior:
+        """Give the prior with what is left of the slack in an iteration, counted from 0."""
+        left = self.slack_left(iteration)
+        return replace(self.prior, log_odds=self.prior.log_odds + left) if left else self.prior
+
+    def slack_left(self, iteration: int) -> float:
+        """Give what is left of the slack in an iteration, counted from 0."""
+        return max(0.0, self.slack - iteration * self.tightening)
 
 
 @dataclass(frozen=True)
@@ -97,28 +127,36 @@ def viterbi_em(
     engine: Engine,
     report: Callable[[Iteration], None] = lambda iteration: None,
     constraints: Constraints | None = None,
+    given: tuple[Vectors, Vectors] | None = None,
+    edge_prior: EdgePrior | None = None,
 ) -> Fit:
-    """Alternate the E-step and the M-step from θ on until convergence (Algorithm 1)."""
+    """Alternate the E-step and the M-step from θ on until convergence (Algorithm 1).
+
+    `given` are rows that every M-step lays on each other, whatever the matching; `edge_prior` is p(m) where that is
+    learnt (`bilex.edge_prior`).
+    """
     e_step, matching, iterations = E_STEPS[settings.e_step], None, list[Iteration]()
     stopped = ""
     while not stopped:
         clock = Stopwatch()
         problem = Problem(
-            settings.prior,
+            settings.prior_at(len(iterations)),
             settings.candidates,
             settings.temperature,
             settings.exact,
             engine,
             constraints or Constraints(),
+            settings.weights,
+            edge_prior,
             clock.lap,
         )
         # E-step; Viterbi: m* = argmax log p(m | S, T), with the exact matching
         belief = e_step(theta, source, target, problem, matching)
         # M-step: Ω by Procrustes, μ = centroid of the unmatched targets
-        theta = maximise(theta, target, belief.expected, settings.maps, settings.steps)
+        theta = maximise(theta, target, beside(given, belief.expected), settings.maps, settings.steps)
         clock.lap("mapping")
         matching = belief.matching
-        iterations.append(describe(theta, source, target, belief, settings.prior, clock))
+        iterations.append(describe(theta, source, target, belief, problem.prior, clock))
         report(iterations[-1])
         stopped = why_stop(iterations, settings)
     if matching is None:  # a soft E-step: the lexicon is the best edge set under the parameters it led to
@@ -126,6 +164,14 @@ def viterbi_em(
         matching = E_STEPS["viterbi"](theta, source, target, silent, None).matching
         assert matching is not None
     return Fit(theta, matching, tuple(iterations), stopped)
+
+
+def beside(given: tuple[Vectors, Vectors] | None, expected: Expectation) -> Expectation:
+    """Put the given pairs of rows beside those of an E-step."""
+    if given is None:
+        return expected
+    source = np.concatenate([given[0], expected.source])
+    return Expectation(source, np.concatenate([given[1], expected.target]), expected.free)
 
 
 def why_stop(iterations: list[Iteration], settings: Settings) -> str:
@@ -136,7 +182,12 @@ def why_stop(iterations: list[Iteration], settings: Settings) -> str:
     """
     if iterations[-1].pairs == 0:
         return NOTHING_MATCHED
-    if len(iterations) > 1 and abs(iterations[-1].mean_cosine - iterations[-2].mean_cosine) < settings.tolerance:
+    settled = settings.slack_left(len(iterations) - 1) == 0
+    if (
+        settled
+        and len(iterations) > 1
+        and abs(iterations[-1].mean_cosine - iterations[-2].mean_cosine) < settings.tolerance
+    ):
         return CONVERGED
     return TOO_LONG if len(iterations) >= settings.max_iterations else ""
 
@@ -190,10 +241,14 @@ def fit(
     engine: Engine,
     report: Callable[[Iteration], None] = lambda iteration: None,
     constraints: Constraints | None = None,
+    *,
+    start: Theta | None = None,
+    edge_prior: EdgePrior | None = None,
 ) -> Fit:
     """Run EM from the pairs of a seed, on the `max_rank` most frequent words of both languages.
 
-    The seed may use rarer words as well, and `constraints` settle some pairs beforehand. Where the prior lets the
+    The seed may use rarer words as well, and `constraints` settle some pairs beforehand. `start` is where EM starts
+    instead of the seed's own map, and `edge_prior` a learnt p(m). Where the prior lets the
     sources choose, the same model is read in the other direction: the source words are drawn around their targets,
     so EM runs with the sides exchanged and Ω is turned round at the end.
     """
@@ -213,7 +268,40 @@ def fit(
         mirrored = replace(settings, prior=settings.prior.mirrored())
         other = fit(target, source, (columns, rows), mirrored, engine, report, constraints.mirrored())
         return Fit(other.theta.mirrored(), other.matching.mirrored(), other.iterations, other.stopped)
-    theta = Theta.from_pairs(source[rows], target[columns], settings.maps, settings.steps)
+    theta = start or Theta.from_pairs(source[rows], target[columns], settings.maps, settings.steps)
     frequent = slice(settings.max_rank)
+    if settings.supervision == "fixed":
+        constraints = constraints.keeping(Pairs(rows, columns))
+    given = None if settings.supervision == "start" else (source[rows], target[columns])
     inside = constraints.within(settings.max_rank)
-    return viterbi_em(theta, source[frequent], target[frequent], settings, engine, report, inside)
+    found = viterbi_em(theta, source[frequent], target[frequent], settings, engine, report, inside, given, edge_prior)
+    if settings.match_all and len(found.matching) and max(len(source), len(target)) > (settings.max_rank or math.inf):
+        return replace(
+            found, matching=match_all(found.theta, source, target, settings, engine, constraints, edge_prior)
+        )
+    return found
+
+
+def match_all(
+    theta: Theta,
+    source: Vectors,
+    target: Vectors,
+    settings: Settings,
+    engine: Engine,
+    constraints: Constraints,
+    edge_prior: EdgePrior | None,
+) -> Matching:
+    """Find the best matching of all words under the parameters that the frequent ones led to."""
+    problem = Problem(
+        settings.prior,
+        settings.candidates,
+        settings.temperature,
+        settings.exact,
+        engine,
+        constraints,
+        settings.weights,
+        edge_prior,
+    )
+    matching = E_STEPS["viterbi"](theta, source, target, problem, None).matching
+    assert matching is not None
+    return matching

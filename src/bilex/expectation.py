@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bilex.arrays import Floats, Vectors
-from bilex.candidates import candidate_graph, weigh
+from bilex.candidates import candidate_graph
 from bilex.constraints import Constraints
+from bilex.edge_prior import EdgePrior
 from bilex.engines.base import Engine
 from bilex.errors import BilexError
 from bilex.mapping import unit
@@ -28,6 +29,7 @@ from bilex.model import Expectation, Theta, free_capacity, null_log_density
 from bilex.pricing import dense_matching
 from bilex.priors import Prior
 from bilex.threads import single_threaded_blas, thread_count
+from bilex.weights import WEIGHTS, likelihood
 
 __all__ = [
     "E_STEPS",
@@ -71,6 +73,8 @@ class Problem:
     exact: bool
     engine: Engine
     constraints: Constraints = field(default_factory=Constraints)
+    weights: str = "likelihood"
+    edge_prior: EdgePrior | None = None
     lap: Callable[[str], None] = lambda part: None
 
 
@@ -82,29 +86,22 @@ def viterbi(theta: Theta, source: Vectors, target: Vectors, problem: Problem, pr
 
     The previous matching's pairs are always among the candidates, and its duals are where the solver starts.
     """
-    graph = candidate_graph(
-        theta, source, target, problem.prior, k=problem.candidates, previous=previous, engine=problem.engine
-    )
+    edges = WEIGHTS[problem.weights](theta, source, target, problem.engine)
+    graph = candidate_graph(edges, problem.prior, k=problem.candidates, previous=previous, engine=problem.engine)
+    if problem.edge_prior is not None:
+        if problem.exact:
+            raise BilexError("a learnt prior knows the candidates only; leave out exact, or set edge_prior = 'uniform'")
+        graph = problem.edge_prior.reweigh(graph)
     graph = problem.constraints.restrict(graph, problem.prior)
     problem.lap("candidates")
     if problem.exact:
-        matching = dense_matching(
-            theta, source, target, graph, problem.prior, problem.engine, previous, problem.constraints
-        )
+        matching = dense_matching(edges, graph, problem.prior, problem.engine, previous, problem.constraints)
     else:
         matching = solve(graph, problem.prior, previous)
-    matching = problem.constraints.complete(matching, kept_weights(theta, source, target, problem))
+    kept = problem.constraints.kept
+    matching = problem.constraints.complete(matching, edges.weigh(kept.source, kept.target) + problem.prior.log_odds)
     problem.lap("matching")
     return hard(source, target, matching, problem.prior)
-
-
-def kept_weights(theta: Theta, source: Vectors, target: Vectors, problem: Problem) -> Floats:
-    """Weigh the pairs that are kept whatever they weigh."""
-    kept = problem.constraints.kept
-    rows, columns = source[kept.source], target[kept.target]
-    edges = np.arange(len(kept))
-    weights = weigh(theta.queries(rows), theta.offsets(rows), theta.map_target(columns), edges, edges)
-    return weights + problem.prior.log_odds
 
 
 def mutual(theta: Theta, source: Vectors, target: Vectors, problem: Problem, previous: Matching | None) -> Belief:
@@ -177,9 +174,8 @@ def sinkhorn(theta: Theta, source: Vectors, target: Vectors, problem: Problem, p
     prior, temperature = problem.prior, problem.temperature
     if (prior.source_capacity, prior.target_capacity) != (1, 1):
         raise BilexError("entropic transport is defined for the 1:1 prior here; set prior = '1:1'")
-    graph = candidate_graph(
-        theta, source, target, prior, k=problem.candidates, previous=previous, engine=problem.engine
-    )
+    edges = likelihood(theta, source, target)
+    graph = candidate_graph(edges, prior, k=problem.candidates, previous=previous, engine=problem.engine)
     problem.lap("candidates")
     logits = (graph.weights + prior.log_odds) / temperature
     flow, source_null, target_null, _ = kernel.sinkhorn(

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from bilex.arrays import Indices
+from bilex.choosing import Chosen, fit_method
 from bilex.constraints import Constraints, Pairs, rows_of
-from bilex.em import Fit, fit
+from bilex.constraints import Constraints, rows_of
+from bilex.em import Fit
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
 from bilex.engines.local import LocalEngine
@@ -112,6 +114,7 @@ def induce(
         },
         "inputs": {"source": describe(source), "target": describe(target)},
         "threads": getattr(engine, "threads", thread_count()),
+        "choices": learnt.chosen.summary(),
         "stopped": learnt.fit.stopped,
         "seconds": round(time.perf_counter() - started, 3),
         "pairs": len(learnt.fit.matching),
@@ -126,13 +129,22 @@ def induce(
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
-    """What EM learnt, before anything is looked up with it: the prepared vectors, the seed and the fit."""
+    """What EM learnt, before anything is looked up with it: the prepared vectors, the seed, the fit and its method."""
 
     source: Embeddings
     target: Embeddings
     seed: Seed
-    method: Method
-    fit: Fit
+    chosen: Chosen
+
+    @property
+    def method(self) -> Method:
+        """The method, with what it left open decided."""
+        return self.chosen.method
+
+    @property
+    def fit(self) -> Fit:
+        """What EM ended with."""
+        return self.chosen.fit
 
     def space(self, engine: Engine) -> SharedSpace:
         """Put both languages into one space."""
@@ -161,18 +173,17 @@ def learn(
     check(source, target, method)
     source, target = method.prepare(source), method.prepare(target)
     pairs = find_seed(seed, source, target).settling(kept, forbidden)
-    reporter.stage("learning")
-    rows = (pairs.source, pairs.target)
     searcher = ReusingEngine(engine) if reuse else engine
     settled = Constraints(rows_of(pairs.kept, source, target), rows_of(pairs.forbidden, source, target))
-    result = fit(source.vectors, target.vectors, rows, method.settings(), searcher, reporter.iteration, settled)
+    chosen = fit_method(source, target, pairs, method, searcher, reporter, settled)
+    result = chosen.fit
     if not len(result.matching):
         warnings.warn(
             f"nothing was matched from the {len(pairs)} seed pairs; give more pairs, or try --max-rank or --log-odds",
             NothingMatchedWarning,
             stacklevel=2,
         )
-    return Learnt(source, target, pairs, method, result)
+    return Learnt(source, target, pairs, chosen)
 
 
 def check(source: Embeddings, target: Embeddings, method: Method) -> None:

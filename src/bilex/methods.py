@@ -29,9 +29,12 @@ from bilex.expectation import E_STEPS
 from bilex.mapping import MAPS, Steps
 from bilex.orthography import spelling_vectors
 from bilex.priors import Prior
+from bilex.weights import WEIGHTS
 
 __all__ = ["DEFAULT_METHOD", "METHODS", "Method", "find_method", "read_method"]
 
+CHOOSE = "choose"
+EDGE_PRIORS = ("uniform", "learned")
 COLDEST = 1e-6  # a temperature below which float32 weights, divided by it, say nothing
 KINDS: dict[str, tuple[type, type, str]] = {  # what it becomes, what it may be, and what that is called
     "str": (str, str, "a text in quotes"),
@@ -77,6 +80,19 @@ class Method:
         Weight of the spelling (hashed character n-grams) beside the vectors; 0 leaves it out.
     exact
         Whether the matching is optimal among all pairs of words, not only among the candidates.
+    weights
+        What an edge weighs in the E-step: ``likelihood`` (the paper's) or ``margin``; see `bilex.weights`.
+    slack, tightening
+        Added to every weight at first, and how much less of it there is with each iteration.
+    supervision
+        What the seed is after the start: nothing more (``start``, the paper's), pairs that every M-step learns from
+        (``soft``), pairs that every matching holds (``fixed``), or which of these is best on held-out pairs
+        (``choose``); see `bilex.choosing`.
+    edge_prior
+        ``uniform`` (the paper's) or ``learned``, if it proves its worth on held-out pairs; see `bilex.edge_prior`.
+    match_all
+        Whether the last matching takes in all words, also beyond `max_rank`. Who sets `max_rank` means it, and
+        unsets this unless they set it too.
     """
 
     name: str
@@ -98,6 +114,12 @@ class Method:
     self_learning: bool = True
     orthography: float = 0.0
     exact: bool = False
+    weights: str = "likelihood"
+    slack: float = 0.0
+    tightening: float = 0.02
+    supervision: str = "start"
+    edge_prior: str = "uniform"
+    match_all: bool = False
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -107,20 +129,30 @@ class Method:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise BilexError(f"{name.replace('_', '-')} is {value}; give at least {least}")
-        for name, known in (("e_step", tuple(E_STEPS)), ("maps", MAPS)):
+        for name, known in (
+            ("e_step", tuple(E_STEPS)),
+            ("maps", MAPS),
+            ("weights", tuple(WEIGHTS)),
+            ("edge_prior", EDGE_PRIORS),
+        ):
             if getattr(self, name) not in known:
                 raise BilexError(f"no {name} is called {getattr(self, name)!r}; choose one of {', '.join(known)}")
         for name, lowest in (("tolerance", 0), ("temperature", COLDEST), ("orthography", 0)):
             if not lowest <= getattr(self, name) < math.inf:
                 raise BilexError(f"{name} is {getattr(self, name)}; give a number from {lowest} up")
+        if self.edge_prior == "learned":
+            limits = Prior.named(self.prior)
+            if limits.sources_choose or limits.targets_choose or self.exact:
+                raise BilexError("a learned prior needs candidates and limits on both sides; set prior = '1:1'")
         self.settings()  # only to check the prior, and whether the steps fit together
 
     def settings(self) -> Settings:
         """Give the part of it that EM needs."""
         prior = Prior.named(self.prior, self.log_odds)
         steps = Steps(**{field.name: getattr(self, field.name) for field in fields(Steps)})
-        names = {field.name for field in fields(Settings)} - {"prior", "steps"}
-        return Settings(prior, steps=steps, **{name: getattr(self, name) for name in names})
+        names = {field.name for field in fields(Settings)} - {"prior", "steps", "supervision"}
+        supervision = "start" if self.supervision == CHOOSE else self.supervision
+        return Settings(prior, steps=steps, supervision=supervision, **{name: getattr(self, name) for name in names})
 
     def prepare(self, vectors: Embeddings) -> Embeddings:
         """Normalise a language's vectors, and put their spelling beside them if asked to."""
@@ -136,7 +168,10 @@ class Method:
         if unknown:
             known = ", ".join(field.name for field in fields(self))
             raise BilexError(f"a method has no {sorted(unknown)[0]!r}; it has {known}")
-        return replace(self, **{name: value for name, value in changes.items() if value is not None})
+        given = {name: value for name, value in changes.items() if value is not None}
+        if "max_rank" in given:
+            given = {"match_all": False, **given}
+        return replace(self, **given)
 
 
 def of_kind(kind: str, name: str, value: Any) -> Any:
@@ -169,6 +204,17 @@ METHODS = {
         Method("ruder2018-freq", max_rank=40_000),
         Method("ruder2018-1:2", prior="1:2"),
         Method("ruder2018-2:2", prior="2:2"),
+        # The default: the paper's model with maps in steps, and what is left open decided on held-out pairs
+        Method(
+            "bilex",
+            maps="cca",
+            annealing=6.0,
+            max_rank=8000,
+            match_all=True,
+            tolerance=1e-4,
+            supervision=CHOOSE,
+            edge_prior="learned",
+        ),
         # Others that the paper speaks of
         Method("mutual", e_step="mutual"),
         Method("sinkhorn", e_step="sinkhorn", temperature=0.1, candidates=10),

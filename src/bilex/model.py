@@ -138,4 +138,4 @@ def free_capacity(matching: Matching, prior: Prior, n_targets: int) -> Indices:
     if not prior.null:
         return np.zeros(n_targets, np.int64)
     assert prior.target_capacity is not None, "the model is read with the choosing side as the target"
-    return np.asarray(prior.target_capacity - used)
+    return np.maximum(prior.target_capacity - used, 0)  # kept pairs may be more than the prior allows

@@ -1,11 +1,12 @@
 """How words are spelt, as vectors: character n-grams hashed into a fixed number of dimensions.
 
 The orthographic features of Haghighi et al. (2008): substrings of a word up to length three. Two words that share
-many of them have a large inner product.
+many of them have a large inner product. And `fold`, which makes spellings of two languages comparable.
 """
 
 from __future__ import annotations
 
+import unicodedata
 import zlib
 from collections.abc import Sequence
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from bilex.arrays import Vectors
 
-__all__ = ["spelling_vectors"]
+__all__ = ["fold", "spelling_vectors"]
 
 LONGEST = 3
 DIMENSION = 256
@@ -30,3 +31,16 @@ def spelling_vectors(words: Sequence[str], dimension: int = DIMENSION) -> Vector
                 vectors[row, code % dimension] += 1 if code & (1 << 31) else -1
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)
+
+
+def fold(word: str) -> str:
+    """Write a word without accents, case and script: what is left to compare between languages.
+
+    Marks are taken off the letters; what is not Latin then is transliterated.
+    """
+    bare = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).casefold()
+    if bare.isascii():
+        return bare
+    from anyascii import anyascii
+
+    return str(anyascii(bare)).casefold()

@@ -5,10 +5,10 @@ no edge anywhere has w > u + v. For a source j that is one search for the target
 
     w_ij - v_i  =  (Ωs_j - μ)·t_i - v_i  +  offset_j
 
-an inner product with two more dimensions, compared with u_j. Edges that violate are added to the graph, it is solved
-again from the duals it had, and so on until none is left. The certificate is then for the full graph: adding the
-largest violation δ that is left (rounding, if anything) to every u makes the duals feasible everywhere, so the dense
-optimum is at most ``capacity · n_src · δ`` above the bound of the sparse one.
+(whatever weights an edge, `bilex.weights`), an inner product with two more dimensions, compared with u_j. Edges that
+violate are added to the graph, it is solved again from the duals it had, and so on until none is left. The certificate
+is then for the full graph: adding the largest violation δ that is left (rounding, if anything) to every u makes the
+duals feasible everywhere, so the dense optimum is at most ``capacity · n_src · δ`` above the bound of the sparse one.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from dataclasses import replace
 import numpy as np
 
 from bilex.arrays import Floats, Indices, Vectors
-from bilex.candidates import weigh, with_columns
 from bilex.constraints import Constraints
 from bilex.engines.base import Engine
 from bilex.errors import BilexError
 from bilex.matching import Graph, Matching, solve
-from bilex.model import Theta
 from bilex.priors import Prior
+from bilex.weights import Edges, with_columns
 
 __all__ = ["dense_matching"]
 
@@ -34,9 +33,7 @@ NEGLIGIBLE = 1e-12  # relative to the largest weight: below it a violation is ro
 
 
 def dense_matching(
-    theta: Theta,
-    source: Vectors,
-    target: Vectors,
+    edges: Edges,
     graph: Graph,
     prior: Prior,
     engine: Engine,
@@ -50,20 +47,19 @@ def dense_matching(
     constraints = constraints or Constraints()
     if prior.targets_choose:  # its candidates are already the best of all sources
         return solve(graph, prior, start)
-    queries, offsets, targets = theta.queries(source), theta.offsets(source), theta.map_target(target)
-    offsets = offsets + prior.log_odds
+    queries, offsets, targets = edges.queries, edges.offsets + prior.log_odds, edges.targets
     while True:
         start = solve(graph, prior, start)
         rows, columns, worst = violations(queries, offsets, targets, start, engine, constraints)
         if not len(rows):
-            slack = worst * len(source) * (prior.source_capacity or 1)
+            slack = worst * len(queries) * (prior.source_capacity or 1)
             return replace(start, gap=start.gap + slack)
         before = len(graph.weights)
         graph = Graph.from_edges(
             np.concatenate([graph.rows, rows]),
             np.concatenate([graph.indices, columns]),
-            np.concatenate([graph.weights, weigh(queries, offsets - prior.log_odds, targets, rows, columns)]),
-            (len(source), len(target)),
+            np.concatenate([graph.weights, edges.weigh(rows, columns)]),
+            (len(queries), len(targets)),
         )
         if len(graph.weights) == before:
             raise BilexError("pricing found only edges that it had: a defect of bilex, please report it")

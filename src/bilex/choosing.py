@@ -1,0 +1,244 @@
+"""Which parts a run uses, where its method leaves that open: measured on held-out pairs of the seed, and recorded.
+
+Two things are decided here.
+
+- *Supervision* (`supervision = "choose"`). A large seed is split by source words. Each way to use it learns from four
+  fifths and is scored on the rest, by P@1 with CSLS among the words of the E-step: the orthogonal map of the seed, the
+  method's own map of the seed, and EM that takes the seed as a start, softly or as fixed. The best then learns from
+  the whole seed. So self-learning is used only where it helps. A small seed is too small to be split: EM takes it
+  softly. Words spelt the same and numerals were never anybody's dictionary: they are a start.
+- *The edge prior* (`edge_prior = "learned"`). It is learnt by cross-fitting, so that no pair teaches both a map and the
+  prior: a map of one half of the known pairs gives the candidates of the other half's words. The known pairs are the
+  seed's, if it is large; otherwise the pairs of the matching whose words are each other's best. It is used if on each
+  half, with the prior learnt from the other one, it puts the right candidate first more often; otherwise the prior
+  stays uniform.
+
+Nothing else is measured: the method's other parts are as its configuration says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from bilex.arrays import Indices, Vectors
+from bilex.candidates import candidate_graph
+from bilex.constraints import Constraints
+from bilex.edge_prior import FEATURES, EdgePrior, Examples, Features, heaviest, learn
+from bilex.em import Fit, Iteration, Settings, fit
+from bilex.embeddings import Embeddings
+from bilex.engines.base import Engine
+from bilex.methods import CHOOSE, Method
+from bilex.model import Theta
+from bilex.progress import Reporter
+from bilex.retrieval import SharedSpace
+from bilex.seeds import SEED_NAMES, Seed
+from bilex.weights import WEIGHTS
+
+__all__ = ["LARGE", "Choice", "Chosen", "fit_method", "held_out_precision", "split"]
+
+LARGE = 500  # source words of a seed: enough to hold some out
+HELD_OUT = 5  # one word in so many
+PROCRUSTES, SEED_MAP = "procrustes", "seed"
+WORTH = 0.002  # what a prior must add to the precision on held-out pairs
+Pairs = tuple[Indices, Indices]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One decision: what it was about, what was chosen and why, and the figures it rests on."""
+
+    about: str
+    chosen: str
+    why: str
+    measured: dict[str, float] = field(default_factory=dict)
+    held_out: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The fit of a method whose open parts have been decided, that method, and the decisions."""
+
+    fit: Fit
+    method: Method
+    choices: tuple[Choice, ...] = ()
+
+    def summary(self) -> list[dict[str, Any]]:
+        """Give what ``run.json`` holds of the decisions."""
+        return [asdict(choice) for choice in self.choices]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The prepared vectors of both languages, what is settled, and who searches and watches."""
+
+    source: Embeddings
+    target: Embeddings
+    constraints: Constraints
+    engine: Engine
+    reporter: Reporter
+
+    def learn(
+        self,
+        method: Method,
+        pairs: Pairs,
+        *,
+        start: Theta | None = None,
+        edge_prior: EdgePrior | None = None,
+        report: Callable[[Iteration], None] = lambda iteration: None,
+    ) -> Fit:
+        """Run the method from the given pairs."""
+        return fit(
+            self.source.vectors,
+            self.target.vectors,
+            pairs,
+            method.settings(),
+            self.engine,
+            report,
+            self.constraints,
+            start=start,
+            edge_prior=edge_prior,
+        )
+
+    def frequent(self, most: int | None) -> tuple[Vectors, Vectors]:
+        """Give the vectors that the E-step sees."""
+        return self.source.vectors[:most], self.target.vectors[:most]
+
+
+def fit_method(
+    source: Embeddings,
+    target: Embeddings,
+    seed: Seed,
+    method: Method,
+    engine: Engine,
+    reporter: Reporter,
+    constraints: Constraints,
+) -> Chosen:
+    """Run EM as the method says, and decide first what it leaves open."""
+    task = Task(source, target, constraints, engine, reporter)
+    pairs, choices = (seed.source, seed.target), list[Choice]()
+    curated = seed.name not in SEED_NAMES and not seed.reviewed
+    known = within(pairs, method.max_rank, task) if curated else (pairs[0][:0], pairs[1][:0])
+    if method.supervision == CHOOSE:
+        method, choice = choose_supervision(task, method, pairs, known, curated)
+        choices.append(choice)
+    reporter.stage("learning")
+    found = task.learn(method, pairs, report=reporter.iteration)
+    if method.edge_prior == "learned" and method.self_learning and len(found.matching):
+        reporter.stage("learning the prior")
+        prior, choice = choose_prior(task, method, known, found)
+        choices.append(choice)
+        if prior is None:
+            method = replace(method, edge_prior="uniform")
+        else:
+            settled = replace(method, slack=0.0)
+            reporter.stage("learning")
+            again = task.learn(settled, pairs, start=found.theta, edge_prior=prior, report=reporter.iteration)
+            found = replace(again, iterations=found.iterations + again.iterations)
+    return Chosen(found, method, tuple(choices))
+
+
+def within(pairs: Pairs, most: int | None, task: Task) -> Pairs:
+    """Leave out pairs with a word that the E-step does not see."""
+    limits = [min(most or len(side), len(side)) for side in (task.source, task.target)]
+    inside = (pairs[0] < limits[0]) & (pairs[1] < limits[1])
+    return pairs[0][inside], pairs[1][inside]
+
+
+def split(pairs: Pairs, every: int = HELD_OUT) -> tuple[Pairs, Pairs]:
+    """Hold out the pairs of one source word in so many, evenly over the frequencies."""
+    words = np.unique(pairs[0])
+    held = np.isin(pairs[0], words[every // 2 :: every])
+    return (pairs[0][~held], pairs[1][~held]), (pairs[0][held], pairs[1][held])
+
+
+def choose_supervision(task: Task, method: Method, pairs: Pairs, known: Pairs, curated: bool) -> tuple[Method, Choice]:
+    """Decide what the seed is to EM."""
+    words = len(np.unique(known[0]))
+    if not curated:
+        why = "the seed is no dictionary, so it only starts EM"
+        return replace(method, supervision="start"), Choice("supervision", "start", why)
+    if words < LARGE:
+        why = f"the seed has {words} frequent words, fewer than {LARGE}: too few to hold some out"
+        return replace(method, supervision="soft"), Choice("supervision", "soft", why)
+    _, held = split(known)
+    rest = ~np.isin(pairs[0], held[0])
+    training = (pairs[0][rest], pairs[1][rest])
+    options = {
+        PROCRUSTES: replace(method, supervision="start", maps="orthogonal", self_learning=False),
+        SEED_MAP: replace(method, supervision="start", self_learning=False),
+        **{name: replace(method, supervision=name) for name in ("start", "soft", "fixed")},
+    }
+    measured = dict[str, float]()
+    for name, option in options.items():
+        task.reporter.stage(f"trying {name} on held-out pairs")
+        theta = task.learn(replace(option, match_all=False), training).theta
+        measured[name] = held_out_precision(task, theta, held, method.max_rank)
+    best = max(measured, key=lambda name: measured[name])
+    why = f"best P@1 on {len(np.unique(held[0]))} source words held out of the seed"
+    return options[best], Choice("supervision", best, why, measured, len(np.unique(held[0])))
+
+
+def held_out_precision(task: Task, theta: Theta, held: Pairs, most: int | None) -> float:
+    """Give P@1 by CSLS for held-out pairs, among the words that the E-step sees."""
+    source, target = task.frequent(most)
+    space = SharedSpace.around(theta.map_source(source), theta.map_target(target), task.engine)
+    words = np.unique(held[0])
+    best = space.search(words, 1, "csls", task.engine).indices[:, 0]
+    width = np.int64(len(target))
+    return float(np.isin(words * width + best, held[0] * width + held[1]).mean())
+
+
+def choose_prior(task: Task, method: Method, known: Pairs, found: Fit) -> tuple[EdgePrior | None, Choice]:
+    """Learn an edge prior by cross-fitting, and decide whether it is worth having."""
+    settings = method.settings()
+    whose = "the seed"
+    if len(np.unique(known[0])) < LARGE:
+        whose, known = "the confident part of the matching", confident(task, settings, found)
+    if len(np.unique(known[0])) < LARGE:
+        return None, Choice("edge prior", "uniform", f"fewer than {LARGE} pairs are known well enough to learn from")
+    most = settings.max_rank
+    features = Features.between(task.source.words[:most], task.target.words[:most])
+    halves = split(known, 2)
+    examples = [cross_fitted(task, settings, halves[place], halves[1 - place], features) for place in (0, 1)]
+    without, with_prior = list[float](), list[float]()
+    for place in (0, 1):
+        prior = learn(examples[1 - place], features)
+        without.append(examples[place].precision(examples[place].weights))
+        added = 0 if prior is None else prior.log_prior(examples[place].features)
+        with_prior.append(examples[place].precision(examples[place].weights + added))
+    measured = {"uniform": float(np.mean(without)), "learned": float(np.mean(with_prior))}
+    prior = learn(examples[0].together(examples[1]), features)
+    useful = prior is not None and all(b > a + WORTH for a, b in zip(without, with_prior, strict=True))
+    words = len(np.unique(known[0]))
+    if not useful or prior is None:
+        why = f"a learned one does not put the right candidate first more often for held-out words of {whose}"
+        return None, Choice("edge prior", "uniform", why, measured, words)
+    worth = ", ".join(f"{name} {value:+.3f}" for name, value in zip(FEATURES, prior.worth, strict=True))
+    why = f"it puts the right candidate first more often for held-out words of {whose}; worth: {worth}"
+    full = Features.between(task.source.words, task.target.words)
+    return replace(prior, features=full), Choice("edge prior", "learned", why, measured, words)
+
+
+def confident(task: Task, settings: Settings, found: Fit) -> Pairs:
+    """Give the frequent pairs of a matching whose words are each other's heaviest candidates."""
+    source, target = task.frequent(settings.max_rank)
+    edges = WEIGHTS[settings.weights](found.theta, source, target, task.engine)
+    graph = candidate_graph(edges, settings.prior, k=settings.candidates, previous=None, engine=task.engine)
+    mutual = heaviest(graph.weights, graph.rows) & heaviest(graph.weights, graph.indices)
+    width = np.int64(graph.n_targets)
+    matched = np.isin(graph.rows * width + graph.indices, found.matching.source * width + found.matching.target)
+    chosen = mutual & matched
+    return graph.rows[chosen], graph.indices[chosen]
+
+
+def cross_fitted(task: Task, settings: Settings, tested: Pairs, trained: Pairs, features: Features) -> Examples:
+    """Give the candidates of the tested words under a map of the trained pairs."""
+    source, target = task.frequent(settings.max_rank)
+    theta = Theta.from_pairs(source[trained[0]], target[trained[1]], settings.maps, settings.steps)
+    edges = WEIGHTS[settings.weights](theta, source, target, task.engine)
+    graph = candidate_graph(edges, settings.prior, k=settings.candidates, previous=None, engine=task.engine)
+    return Examples.of(graph, features, tested)

@@ -1,0 +1,70 @@
+"""What an edge weighs in the E-step, before the prior: as the model says, or by how far it stands out.
+
+- `likelihood`: the paper's, what the likelihood gains if the target is joined to the source (section 4.1).
+- `margin`: ``2 cos - r(s) - r(t)``, with r the mean cosine of a word with its ten nearest of the other language, as
+  CSLS has it (Conneau et al. 2018). A pair must stand out from its surroundings; a hub stands out from nothing.
+
+Both are an inner product and a term of the source's own, so the searches, the solver and its certificate are the
+same for both and stay exact. With margins, what the E-step maximises is a score of the matching and no likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bilex.arrays import Floats, Indices, Vectors
+from bilex.engines.base import Engine
+from bilex.mapping import unit
+from bilex.model import Theta
+from bilex.retrieval import CROWD
+
+__all__ = ["WEIGHTS", "Edges", "Weighting", "likelihood", "margin", "with_columns"]
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """All edges between two vocabularies: the weight of (j, i) is ``queries[j] · targets[i] + offsets[j]``."""
+
+    queries: Vectors
+    offsets: Floats
+    targets: Vectors
+
+    def weigh(self, rows: Indices, columns: Indices) -> Floats:
+        """Compute the weight of each edge in float64."""
+        from bilex.kernels.topk import edge_scores
+
+        return np.asarray(edge_scores(self.queries, self.targets, rows, columns) + self.offsets[rows])
+
+
+Weighting = Callable[[Theta, Vectors, Vectors, Engine], Edges]
+
+
+def likelihood(theta: Theta, source: Vectors, target: Vectors, engine: Engine | None = None) -> Edges:
+    """Weigh edges as the model does: ``t·(Ωs - μ) - ‖Ωs‖²/2 + ‖μ‖²/2``."""
+    del engine
+    return Edges(theta.queries(source), theta.offsets(source), theta.map_target(target))
+
+
+def margin(theta: Theta, source: Vectors, target: Vectors, engine: Engine) -> Edges:
+    """Weigh edges by ``2 cos - r(s) - r(t)``; two more dimensions hold r(t), since one float32 would round it."""
+    mapped, targets = unit(theta.map_source(source)), unit(theta.map_target(target))
+    around_source = engine.top_k(mapped, targets, min(CROWD, len(targets))).scores.mean(axis=1)
+    around_target = engine.top_k(targets, mapped, min(CROWD, len(mapped))).scores.mean(axis=1)
+    coarse = around_target.astype(np.float32).astype(np.float64)
+    queries = with_columns(2 * mapped, -1.0, -1.0)
+    return Edges(queries, -around_source, with_columns(targets, coarse, around_target - coarse))
+
+
+def with_columns(vectors: Vectors, first: Floats | float, second: Floats | float) -> Vectors:
+    """Append two dimensions to every row."""
+    wider = np.empty((len(vectors), vectors.shape[1] + 2), np.float32)
+    wider[:, :-2] = vectors
+    wider[:, -2] = first
+    wider[:, -1] = second
+    return wider
+
+
+WEIGHTS: dict[str, Weighting] = {"likelihood": likelihood, "margin": margin}

@@ -1,0 +1,129 @@
+"""EM with more than the paper's parts: margins and slack, seeds that stay, words beyond the frequency constraint."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bilex.candidates import candidate_graph
+from bilex.constraints import Constraints, Pairs
+from bilex.em import Iteration, Settings, fit
+from bilex.engines.local import LocalEngine
+from bilex.errors import BilexError
+from bilex.mapping import Steps, procrustes
+from bilex.matching import Matching, solve
+from bilex.priors import Prior
+from bilex.weights import likelihood, margin
+from tests.test_em import Data, planted
+
+ENGINE = LocalEngine()
+
+
+def pairs_of(matching: Matching) -> set[tuple[int, int]]:
+    return set(zip(matching.source.tolist(), matching.target.tolist(), strict=True))
+
+
+def gold_of(data: Data) -> set[tuple[int, int]]:
+    return set(enumerate(data.gold.tolist()))
+
+
+@pytest.mark.parametrize("maps", ["orthogonal", "cca"])
+@pytest.mark.parametrize("log_odds", [0.0, -0.1])
+def test_with_margins_the_planted_pairs_are_found(maps: str, log_odds: float) -> None:
+    data = planted(0, n=120, more_targets=30, noise=0.3)
+    settings = Settings(
+        Prior.named("1:1", log_odds), weights="margin", slack=0.1, maps=maps, steps=Steps(annealing=6.0)
+    )
+    found = fit(data.source, data.target, data.seed(20), settings, ENGINE)
+    assert len(pairs_of(found.matching) & gold_of(data)) > 110
+    assert max(iteration.certificate_gap or 0.0 for iteration in found.iterations) < 1e-9
+
+
+def test_the_last_matching_is_the_best_by_margins() -> None:
+    data = planted(1, n=60, noise=0.3)
+    settings = Settings(Prior.named("1:1", -0.1), weights="margin", max_iterations=1, slack=0.06)
+    found = fit(data.source, data.target, data.seed(20), settings, ENGINE)
+    start = fit(data.source, data.target, data.seed(20), Settings(self_learning=False), ENGINE).theta
+    edges = margin(start, data.source, data.target, ENGINE)
+    graph = candidate_graph(edges, Prior(), k=3, previous=None, engine=ENGINE)
+    expected = solve(graph, Prior.named("1:1", -0.1 + 0.06))  # the first iteration has all of its slack
+    assert pairs_of(found.matching) == pairs_of(expected)
+
+
+def test_slack_falls_and_em_does_not_stop_before_it_is_gone() -> None:
+    settings = Settings(Prior.named("1:1", -0.1), slack=0.1, tightening=0.04)
+    assert [round(settings.prior_at(place).log_odds, 9) for place in range(5)] == [0.0, -0.04, -0.08, -0.1, -0.1]
+    data = planted(2, noise=0.02)
+    reported = list[Iteration]()
+    fit(data.source, data.target, data.seed(40), settings, ENGINE, reported.append)
+    assert len(reported) >= 4
+    without = fit(data.source, data.target, data.seed(40), Settings(Prior.named("1:1", -0.1)), ENGINE)
+    assert len(without.iterations) < 4
+
+
+def with_a_wrong_seed(data: Data) -> tuple[np.ndarray, np.ndarray]:
+    """Twenty right pairs, and two words with each other's translations; one word has two."""
+    rows, columns = data.seed(20)
+    wrong = [(30, data.gold[31]), (31, data.gold[30]), (5, data.gold[32])]
+    return np.append(rows, [j for j, _ in wrong]), np.append(columns, [i for _, i in wrong])
+
+
+def test_a_seed_may_be_a_start_a_part_of_every_m_step_or_of_every_matching() -> None:
+    data = planted(3, n=80, noise=0.1)
+    seed = with_a_wrong_seed(data)
+    given = set(zip(*(side.tolist() for side in seed), strict=True))
+    found = {
+        name: fit(data.source, data.target, seed, Settings(supervision=name), ENGINE)
+        for name in ("start", "soft", "fixed")
+    }
+    assert not given <= pairs_of(found["start"].matching)
+    assert not given <= pairs_of(found["soft"].matching)
+    assert given <= pairs_of(found["fixed"].matching)  # also both translations of one word
+    for name, result in found.items():
+        rows, columns = result.matching.source, result.matching.target
+        if name != "start":
+            rows, columns = np.concatenate([seed[0], rows]), np.concatenate([seed[1], columns])
+        expected = procrustes(data.source[rows], data.target[columns])
+        np.testing.assert_allclose(result.theta.omega, expected, atol=1e-9, err_msg=name)
+    free = np.setdiff1d(np.arange(80), found["fixed"].matching.target)
+    np.testing.assert_allclose(found["fixed"].theta.mu, data.target[free].mean(axis=0) if len(free) else 0, atol=1e-6)
+
+
+def test_a_fixed_seed_gives_way_to_what_a_person_settled() -> None:
+    data = planted(4, n=40)
+    rows, columns = data.seed(10)
+    settled = Constraints(
+        Pairs(np.array([0]), columns[1:2]), Pairs(np.array([3]), columns[3:4])
+    )  # the reviewer joins 0 with the partner of 1, and rejects 3
+    found = fit(data.source, data.target, (rows, columns), Settings(supervision="fixed"), ENGINE, constraints=settled)
+    pairs = pairs_of(found.matching)
+    assert (0, columns[1]) in pairs
+    assert not {(0, columns[0]), (1, columns[1]), (3, columns[3])} & pairs
+    assert {(j, columns[j]) for j in range(4, 10)} <= pairs
+
+
+def test_the_last_matching_may_take_in_rare_words() -> None:
+    data = planted(5, n=90)
+    plain = fit(data.source, data.target, data.seed(30), Settings(max_rank=50), ENGINE)
+    whole = fit(data.source, data.target, data.seed(30), Settings(max_rank=50, match_all=True), ENGINE)
+    assert max(plain.matching.source.max(), plain.matching.target.max()) < 50
+    np.testing.assert_array_equal(plain.theta.omega, whole.theta.omega)
+    edges = likelihood(whole.theta, data.source, data.target)
+    graph = candidate_graph(edges, Prior(), k=3, previous=None, engine=ENGINE)
+    assert pairs_of(whole.matching) == pairs_of(solve(graph, Prior()))
+    assert len(whole.matching) > 80
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"supervision": "hard"}, "no supervision is called 'hard'; choose one of start, soft, fixed"),
+        ({"slack": -1.0}, "slack must be a number from 0 up"),
+        ({"tightening": 0.0}, "tightening one above 0"),
+        ({"e_step": "mutual", "weights": "margin"}, "the mutual E-step takes no other weights"),
+        ({"e_step": "mutual", "supervision": "soft"}, "the mutual E-step takes no"),
+    ],
+)
+def test_parts_that_do_not_go_together(parts: dict[str, object], message: str) -> None:
+    with pytest.raises(BilexError, match=message):
+        Settings(**parts)  # type: ignore[arg-type]

@@ -1,0 +1,244 @@
+"""Measure the parts of the default method, each with and without: ``python -m tools.accuracy``.
+
+Writes the section between the marks "accuracy" of docs/results.md. Runs are kept in a file of JSON lines, so that an
+interrupted measurement goes on where it was.
+
+With ``--dev`` the words that are asked for are those of the *train* file that were not drawn as seed; on these, and on
+these alone, the parts of the default method and their constants were chosen. Without, they are the test words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import random
+import statistics
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bilex import load
+from bilex.engines.local import LocalEngine
+from bilex.evaluation.translation import evaluate_translation
+from bilex.formats.pairs import read_pairs
+from bilex.induction import learn
+from bilex.version import __version__
+
+DEFAULT = "bilex"
+PROCRUSTES = "Procrustes (the seed alone)"
+CASES: dict[str, tuple[str, dict[str, Any]]] = {  # label: (method, changes)
+    "the default": (DEFAULT, {}),
+    "orthogonal maps": (DEFAULT, {"maps": "orthogonal"}),
+    "no annealing of the ridge": (DEFAULT, {"annealing": 0.0}),
+    "with de-whitening": (DEFAULT, {"dewhiten": True}),
+    "200 of 300 directions": (DEFAULT, {"dimensions": 200}),
+    "no re-weighting": (DEFAULT, {"reweight": 0.0}),
+    "iterative normalisation": (DEFAULT, {"normalise": "iterative"}),
+    "margin weights": (DEFAULT, {"weights": "margin", "log_odds": -0.1, "slack": 0.1}),
+    "uniform prior": (DEFAULT, {"edge_prior": "uniform"}),
+    "seed as a start": (DEFAULT, {"supervision": "start"}),
+    "seed softly": (DEFAULT, {"supervision": "soft"}),
+    "seed fixed": (DEFAULT, {"supervision": "fixed"}),
+    "the paper (ruder2018)": ("ruder2018", {}),
+    PROCRUSTES: ("artetxe2016", {}),
+    "artetxe2018 (the seed alone)": ("artetxe2018", {}),
+}
+RANK = {"fr": 6000, "fi": 10000}  # of ruder2018, as in the rest of the page
+WHOLE = "5,000 words"
+DRAWS, MANY = 5, 20
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One run and how it did."""
+
+    case: str
+    pair: str
+    seed: str
+    draw: int
+    dev: bool
+    forth: list[float]
+    back: list[float]
+    seconds: float
+    iterations: int
+    choices: list[str]
+
+
+class Bench:
+    """Vectors and dictionaries of one pair of languages."""
+
+    def __init__(self, data: Path, source: str, target: str, dev: bool) -> None:
+        self.name, self.dev = f"{source}-{target}", dev
+        self.data, self.languages = data, (source, target)
+        self.source, self.target = (load(data / f"{language}.vec.gz") for language in (source, target))
+        train = read_pairs(data / "dictionaries" / f"{self.name}.0-5000.txt")
+        self.train = [pair for pair in train if pair[0] in self.source and pair[1] in self.target]
+
+    def seed(self, kind: str, draw: int) -> list[tuple[str, str]] | str:
+        """Give the pairs of a draw; of a whole dictionary, for measuring on the rest of it, four fifths."""
+        if kind == "identical":
+            return kind
+        if kind != WHOLE:
+            return random.Random(draw).sample(self.train, 25)
+        words = sorted({source for source, _ in self.train})
+        held = set(random.Random(draw).sample(words, len(words) // 5)) if self.dev else set()
+        return [pair for pair in self.train if pair[0] not in held]
+
+    def gold(self, seed: list[tuple[str, str]] | str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """Give the pairs that are asked for, in both directions."""
+        if self.dev:
+            known = {source for source, _ in seed} if not isinstance(seed, str) else set()
+            forth = [pair for pair in self.train if pair[0] not in known]
+            return forth, [(target, source) for source, target in forth]
+        one, other = self.languages
+        names = (f"{one}-{other}", f"{other}-{one}")
+        forth, back = (read_pairs(self.data / "dictionaries" / f"{name}.5000-6500.txt") for name in names)
+        return forth, back
+
+    def measure(self, case: str, kind: str, draw: int) -> Figures:
+        """Run a case."""
+        name, changes = CASES[case]
+        if name == "ruder2018":
+            changes = {"max_rank": RANK[self.languages[1]], **changes}
+        seed = self.seed(kind, draw)
+        started = time.perf_counter()
+        learnt = learn(self.source, self.target, seed, name, **changes)
+        seconds = time.perf_counter() - started
+        engine = LocalEngine()
+        space, gold = learnt.space(engine), self.gold(seed)
+        directions = ((space, learnt.source, learnt.target), (space.mirrored(), learnt.target, learnt.source))
+        forth, back = (
+            [evaluate_translation(*sides, pairs, "csls", engine).precision_at(k) for k in (1, 5, 10)]
+            for sides, pairs in zip(directions, gold, strict=True)
+        )
+        return Figures(
+            case,
+            self.name,
+            kind,
+            draw,
+            self.dev,
+            forth,
+            back,
+            seconds,
+            len(learnt.fit.iterations),
+            [f"{choice.about}: {choice.chosen}" for choice in learnt.chosen.choices],
+        )
+
+
+def plan(names: Iterable[str]) -> Iterator[tuple[str, str, int]]:
+    """List what is measured of each pair: every case on five draws and the whole dictionary, the default on more."""
+    for case in names:
+        for draw in range(DRAWS):
+            yield case, "25 pairs", draw
+        yield case, WHOLE, 0
+    for draw in range(DRAWS, MANY):
+        yield "the default", "25 pairs", draw
+    yield from ((case, "identical", 0) for case in ("the default", "the paper (ruder2018)", PROCRUSTES))
+
+
+def measure_all(options: argparse.Namespace) -> list[Figures]:
+    """Measure what is not in the file yet."""
+    done = (
+        [Figures(**json.loads(line)) for line in options.runs.read_text().splitlines()] if options.runs.exists() else []
+    )
+    known = {(each.case, each.pair, each.seed, each.draw, each.dev) for each in done}
+    for target in options.targets:
+        bench = None
+        for case, kind, draw in plan(options.cases or CASES):
+            if draw >= options.draws or (case, f"en-{target}", kind, draw, options.dev) in known:
+                continue
+            bench = bench or Bench(options.data, "en", target, options.dev)
+            done.append(bench.measure(case, kind, draw))
+            with options.runs.open("a") as file:
+                file.write(json.dumps(asdict(done[-1])) + "\n")
+    return [each for each in done if each.dev == options.dev]
+
+
+def spread(values: list[float]) -> str:
+    """Write the mean and, of several, the lowest and the highest."""
+    if not values:
+        return ""
+    mean = f"{statistics.mean(values):.3f}"
+    return mean if len(values) == 1 else f"{mean} ({min(values):.3f} to {max(values):.3f})"
+
+
+def page(figures: list[Figures]) -> Iterator[str]:
+    """Write the tables."""
+    yield "## The default method, and its parts with and without\n"
+    machine = f"{platform.machine()}, Python {platform.python_version()}, bilex {__version__}"
+    yield f"Made by `python -m tools.accuracy` ({machine}). P@1 by CSLS on the MUSE test words, over the covered"
+    yield "queries; mean (lowest to highest) of five draws of 25 pairs. Each line is the default with one part changed,"
+    yield "unless it names a method. [Accuracy](accuracy.md) describes the default and how its parts were chosen.\n"
+    pairs = sorted({each.pair for each in figures}, reverse=True)
+    heads = [f"{pair}, {kind}" for pair in pairs for kind in ("25 pairs", WHOLE)]
+    yield f"| | {' | '.join(heads)} |"
+    yield f"|---|{'---|' * len(heads)}"
+    for case in CASES:
+        cells = []
+        for pair in pairs:
+            for kind in ("25 pairs", WHOLE):
+                mine = [e for e in figures if (e.case, e.pair, e.seed) == (case, pair, kind) and e.draw < DRAWS]
+                cells.append(spread([each.forth[0] for each in mine]))
+        if any(cells):
+            yield f"| {case} | {' | '.join(cells)} |"
+    yield "\n### The default in both directions\n"
+    yield "| pair | seed | runs | P@1 | P@5 | P@10 | P@1 back | P@5 back | P@10 back | seconds |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
+    for pair in pairs:
+        for kind in ("25 pairs", WHOLE, "identical"):
+            mine = [e for e in figures if (e.case, e.pair, e.seed) == ("the default", pair, kind)]
+            if mine:
+                columns = [spread([each.forth[k] for each in mine]) for k in range(3)]
+                columns += [spread([each.back[k] for each in mine]) for k in range(3)]
+                yield f"| {pair} | {kind} | {len(mine)} | {' | '.join(columns)} | {spread_seconds(mine)} |"
+    yield "\nSeconds are of learning, on two cores shared with other work, without reading files and writing the run."
+    for pair in pairs:
+        values = [e.forth[0] for e in figures if (e.case, e.pair, e.seed) == ("the default", pair, "25 pairs")]
+        if len(values) > DRAWS:
+            failed = sum(value < statistics.median(values) / 2 for value in values)
+            yield (
+                f"\nOf {len(values)} draws of 25 pairs on {pair}, {failed} failed (P@1 below half of the median "
+                f"{statistics.median(values):.3f}); the lowest is {min(values):.3f}."
+            )
+
+
+def spread_seconds(mine: list[Figures]) -> str:
+    """Write how long it took."""
+    seconds = sorted(each.seconds for each in mine)
+    return f"{seconds[0]:.0f}" if len(seconds) == 1 else f"{seconds[0]:.0f} to {seconds[-1]:.0f}"
+
+
+def write_section(path: Path, lines: Iterable[str]) -> None:
+    """Put the lines between the marks of the page, or at its end."""
+    begin, end = "<!-- begin: accuracy -->", "<!-- end: accuracy -->"
+    text = path.read_text("utf-8")
+    before, _, rest = text.partition(begin)
+    after = rest.partition(end)[2] or "\n"
+    path.write_text(f"{before.rstrip()}\n\n{begin}\n" + "\n".join(lines) + f"\n{end}{after}", "utf-8")
+
+
+def main() -> None:
+    """Measure, and write the section."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--output", type=Path, default=Path("docs/results.md"))
+    parser.add_argument("--runs", type=Path, default=Path("build/accuracy.jsonl"))
+    parser.add_argument("--dev", action="store_true", help="ask for words of the train file")
+    parser.add_argument("--targets", nargs="*", default=("fr", "fi"))
+    parser.add_argument("--cases", nargs="*", choices=tuple(CASES), help="which lines; all by default")
+    parser.add_argument("--draws", type=int, default=MANY, help="how many draws at most")
+    options = parser.parse_args()
+    options.runs.parent.mkdir(parents=True, exist_ok=True)
+    figures = measure_all(options)
+    if options.dev:
+        for each in figures:
+            print(f"{each.pair} {each.seed} {each.draw}: {each.case}: {each.forth} {each.back} {each.seconds:.0f} s")
+    else:
+        write_section(options.output, page(figures))
+
+
+if __name__ == "__main__":
+    main()
