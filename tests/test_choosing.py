@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -177,3 +178,28 @@ def test_choices_are_recorded_in_the_run(languages: Languages) -> None:
     assert run.info["configuration"]["method"]["supervision"] != "choose"
     paper = bilex.induce(languages.source, languages.target, "identical", "ruder2018", engine=ENGINE)
     assert paper.info["choices"] == []
+
+
+@pytest.mark.parametrize("changes", [{"exact": True}, {"prior": "one-to-many"}, {"prior": "many-to-one-no-null"}])
+def test_what_a_learnt_prior_cannot_do_is_done_without(languages: Languages, changes: dict[str, Any]) -> None:
+    run = bilex.induce(languages.source, languages.target, method=DEFAULT, engine=ENGINE, **changes)
+    assert run.info["choices"][-1]["chosen"] == "uniform"
+    assert run.evaluate(languages.gold).precision_at(1) > 0.8
+
+
+def test_what_a_person_settled_is_in_the_matching_however_the_seed_is_used(languages: Languages) -> None:
+    seed = some_gold(languages, 150)
+    (s, t), (other, right) = seed[0], seed[1]
+    kept, forbidden = [(s, right)], [(other, right)]
+    run = bilex.induce(languages.source, languages.target, seed, DEFAULT, kept=kept, forbidden=forbidden, engine=ENGINE)
+    assert list(run.info["choices"][0]["measured"]) == ["start", "soft", "fixed"]
+    pairs = set(zip(run.lexicon.source, run.lexicon.target, strict=True))
+    assert (s, right) in pairs
+    assert not {(s, t), (other, right)} & pairs
+
+
+def test_a_run_that_went_without_em_can_be_learnt_again_from_its_review(languages: Languages) -> None:
+    decided = replace(DEFAULT, supervision="start", maps="orthogonal", self_learning=False)
+    seed = some_gold(languages, 150)
+    run = bilex.induce(languages.source, languages.target, seed, decided, forbidden=seed[:1], engine=ENGINE)
+    assert seed[0] not in set(zip(run.lexicon.source, run.lexicon.target, strict=True))

@@ -30,7 +30,7 @@ def languages() -> Languages:
 
 @pytest.fixture(scope="module")
 def run(languages: Languages) -> bilex.Run:
-    return bilex.induce(languages.source, languages.target, max_rank=200, complete=True)
+    return bilex.induce(languages.source, languages.target, method="ruder2018", max_rank=200, complete=True)
 
 
 def accuracy(run: bilex.Run, languages: Languages) -> float:
@@ -83,7 +83,7 @@ def test_origin_tells_seed_from_matching_from_retrieval(run: bilex.Run) -> None:
 
 
 def test_without_complete_only_the_matching_is_listed(run: bilex.Run, languages: Languages) -> None:
-    plain = bilex.induce(languages.source, languages.target, max_rank=200)
+    plain = bilex.induce(languages.source, languages.target, method="ruder2018", max_rank=200)
     assert list(plain.lexicon) == [entry for entry in run.lexicon if entry.origin != "retrieval"]
 
 
@@ -95,7 +95,7 @@ def test_the_input_is_left_as_it_was(languages: Languages) -> None:
 
 @pytest.mark.parametrize("prior", PRIOR_NAMES)
 def test_every_prior_finds_the_planted_translations_within_its_limits(languages: Languages, prior: str) -> None:
-    run = bilex.induce(languages.source, languages.target, prior=prior, log_odds=0.2)
+    run = bilex.induce(languages.source, languages.target, method="ruder2018", prior=prior, log_odds=0.2)
     limits = Prior.named(prior)
     for words, limit in ((run.lexicon.source, limits.source_capacity), (run.lexicon.target, limits.target_capacity)):
         most = max(words.count(word) for word in words)
@@ -168,7 +168,7 @@ def test_a_reporter_hears_of_every_stage_row_and_iteration(languages: Languages)
             self.iterations.append(iteration)
 
     listener = Listener()
-    run = bilex.induce(languages.source, languages.target, reporter=listener)
+    run = bilex.induce(languages.source, languages.target, method="ruder2018", reporter=listener)
     assert listener.stages == ["learning", "measuring", "ranking"]
     assert listener.last[0] == listener.last[1] > 0
     assert [iteration.pairs for iteration in listener.iterations] == [i["pairs"] for i in run.info["iterations"]]

@@ -12,8 +12,12 @@ from bilex.methods import DEFAULT_METHOD, METHODS, Method, find_method
 from bilex.priors import PRIOR_NAMES, Prior
 
 
-def test_the_default_is_the_paper() -> None:
-    method = find_method(DEFAULT_METHOD)
+def test_the_default_decides_by_itself_and_ruder2018_is_the_paper() -> None:
+    assert find_method(DEFAULT_METHOD).supervision == "choose"
+    method = find_method("ruder2018")
+    assert method == Method("ruder2018")  # so all other parts have the paper's values by default
+    assert (method.maps, method.weights, method.slack, method.e_step) == ("orthogonal", "likelihood", 0, "viterbi")
+    assert (method.supervision, method.edge_prior, method.match_all) == ("start", "uniform", False)
     assert (method.normalise, method.prior, method.log_odds) == ("unit,center,unit", "1:1", 0)
     assert (method.candidates, method.max_rank, method.tolerance) == (3, None, 1e-6)
 

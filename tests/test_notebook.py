@@ -84,7 +84,7 @@ def test_a_run_shows_what_it_is(languages: Languages) -> None:
     assert set(page.tags) <= ALLOWED
     text = "\n".join(page.texts)
     assert "<script>alert(1)</script>, 100 words" in text
-    assert "ruder2018" in text and "identical" in text
+    assert "bilex" in text and "identical" in text
     assert f"Lexicon of {len(run.lexicon)} pairs" in text
 
 

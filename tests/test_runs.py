@@ -28,7 +28,7 @@ def run() -> bilex.Run:
     names = dict(zip(languages.source.words[5:], ODD_WORDS, strict=False))
     words = tuple(names.get(word, word) for word in languages.source.words)
     source = bilex.Embeddings(words, languages.source.vectors, name="eń")
-    return bilex.induce(source, languages.target, languages.gold[40:80], max_rank=100, complete=True)
+    return bilex.induce(source, languages.target, languages.gold[40:80], "ruder2018", max_rank=100, complete=True)
 
 
 @pytest.fixture

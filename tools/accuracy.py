@@ -49,6 +49,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {  # label: (method, changes)
 RANK = {"fr": 6000, "fi": 10000}  # of ruder2018, as in the rest of the page
 WHOLE = "5,000 words"
 DRAWS, MANY = 5, 20
+BEGIN, END = "<!-- begin: accuracy -->", "<!-- end: accuracy -->"
 
 
 @dataclass(frozen=True)
@@ -213,11 +214,10 @@ def spread_seconds(mine: list[Figures]) -> str:
 
 def write_section(path: Path, lines: Iterable[str]) -> None:
     """Put the lines between the marks of the page, or at its end."""
-    begin, end = "<!-- begin: accuracy -->", "<!-- end: accuracy -->"
     text = path.read_text("utf-8")
-    before, _, rest = text.partition(begin)
-    after = rest.partition(end)[2] or "\n"
-    path.write_text(f"{before.rstrip()}\n\n{begin}\n" + "\n".join(lines) + f"\n{end}{after}", "utf-8")
+    before, _, rest = text.partition(BEGIN)
+    after = rest.partition(END)[2] or "\n"
+    path.write_text(f"{before.rstrip()}\n\n{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}", "utf-8")
 
 
 def main() -> None:

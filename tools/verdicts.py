@@ -151,7 +151,7 @@ def measure(case: Case, data: Data) -> tuple[str, float]:
     source, target = (data.vectors(name, case.limit) for name in (case.source, case.target))
     target = harm(target, case.harm)
     seed = make_seed(case.seed, data.dictionary(case.source, case.target, "0-5000"), source, target)
-    run = induce(source, target, seed, max_rank=case.max_rank, **case.changes)
+    run = induce(source, target, seed, **{"method": "ruder2018", "max_rank": case.max_rank, **case.changes})
     gold = data.dictionary(case.source, case.target, "5000-6500")
     precision = float(run.evaluate(gold, retrieval="csls").figures()["p@1"])
     verdict = judge(run)

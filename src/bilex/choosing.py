@@ -31,7 +31,7 @@ from bilex.edge_prior import FEATURES, EdgePrior, Examples, Features, heaviest, 
 from bilex.em import Fit, Iteration, Settings, fit
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
-from bilex.methods import CHOOSE, Method
+from bilex.methods import CHOOSE, METHODS, Method
 from bilex.model import Theta
 from bilex.progress import Reporter
 from bilex.retrieval import SharedSpace
@@ -119,6 +119,9 @@ def fit_method(
 ) -> Chosen:
     """Run EM as the method says, and decide first what it leaves open."""
     task = Task(source, target, constraints, engine, reporter)
+    base = METHODS.get(method.name, method)
+    if constraints and not method.self_learning and base.supervision == CHOOSE:  # an earlier run had decided so
+        method = replace(method, self_learning=True, maps=base.maps, supervision="soft")
     pairs, choices = (seed.source, seed.target), list[Choice]()
     curated = seed.name not in SEED_NAMES and not seed.reviewed
     known = within(pairs, method.max_rank, task) if curated else (pairs[0][:0], pairs[1][:0])
@@ -167,11 +170,10 @@ def choose_supervision(task: Task, method: Method, pairs: Pairs, known: Pairs, c
     _, held = split(known)
     rest = ~np.isin(pairs[0], held[0])
     training = (pairs[0][rest], pairs[1][rest])
-    options = {
-        PROCRUSTES: replace(method, supervision="start", maps="orthogonal", self_learning=False),
-        SEED_MAP: replace(method, supervision="start", self_learning=False),
-        **{name: replace(method, supervision=name) for name in ("start", "soft", "fixed")},
-    }
+    options = {name: replace(method, supervision=name) for name in ("start", "soft", "fixed")}
+    if not task.constraints:  # what a person has settled is settled in the matching
+        alone = replace(options["start"], self_learning=False)
+        options = {PROCRUSTES: replace(alone, maps="orthogonal"), SEED_MAP: alone, **options}
     measured = dict[str, float]()
     for name, option in options.items():
         task.reporter.stage(f"trying {name} on held-out pairs")
@@ -195,6 +197,9 @@ def held_out_precision(task: Task, theta: Theta, held: Pairs, most: int | None) 
 def choose_prior(task: Task, method: Method, known: Pairs, found: Fit) -> tuple[EdgePrior | None, Choice]:
     """Learn an edge prior by cross-fitting, and decide whether it is worth having."""
     settings = method.settings()
+    if settings.exact or None in (settings.prior.source_capacity, settings.prior.target_capacity):
+        why = "a learned one is for candidates, with limits on both sides"
+        return None, Choice("edge prior", "uniform", why)
     whose = "the seed"
     if len(np.unique(known[0])) < LARGE:
         whose, known = "the confident part of the matching", confident(task, settings, found)

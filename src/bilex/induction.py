@@ -16,7 +16,6 @@ import numpy as np
 from bilex.arrays import Indices
 from bilex.choosing import Chosen, fit_method
 from bilex.constraints import Constraints, Pairs, rows_of
-from bilex.constraints import Constraints, rows_of
 from bilex.em import Fit
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine

@@ -140,10 +140,6 @@ class Method:
         for name, lowest in (("tolerance", 0), ("temperature", COLDEST), ("orthography", 0)):
             if not lowest <= getattr(self, name) < math.inf:
                 raise BilexError(f"{name} is {getattr(self, name)}; give a number from {lowest} up")
-        if self.edge_prior == "learned":
-            limits = Prior.named(self.prior)
-            if limits.sources_choose or limits.targets_choose or self.exact:
-                raise BilexError("a learned prior needs candidates and limits on both sides; set prior = '1:1'")
         self.settings()  # only to check the prior, and whether the steps fit together
 
     def settings(self) -> Settings:
@@ -222,7 +218,8 @@ METHODS = {
         Method("haghighi2008-orthographic", maps="cca", orthography=0.5),
     )
 }
-DEFAULT_METHOD = "ruder2018"
+DEFAULT_METHOD = "bilex"
+PAPER = "ruder2018"
 
 
 def find_method(name: str) -> Method:
@@ -247,7 +244,7 @@ def read_method(path: str) -> Method:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(path, f"this is not TOML ({error})", "write lines such as prior = '1:1'") from None
     try:
-        base = str(parts.pop("base", DEFAULT_METHOD))
+        base = str(parts.pop("base", PAPER))
         if base.endswith(".toml"):  # it could lead back to this one
             raise BilexError(f"the base {base!r} is a file; choose one of {', '.join(METHODS)}")
         return find_method(base).with_changes({"name": Path(path).stem, **parts})

@@ -36,7 +36,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, languages: Languages) -> Path
     folder = tmp_path_factory.mktemp("made")
     source, target = write_vec(folder / "src.vec", languages.source), write_vec(folder / "trg.vec", languages.target)
     (folder / "gold.txt").write_text("".join(f"{s}\t{t}\n" for s, t in languages.gold))
-    arguments = ["--max-rank", "200", "--complete", "--quiet", "-o", str(folder / "run")]
+    arguments = ["--method", "ruder2018", "--max-rank", "200", "--complete", "--quiet", "-o", str(folder / "run")]
     assert cli.run(["induce", str(source), str(target), *arguments]) == 0
     return folder
 

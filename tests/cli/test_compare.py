@@ -16,7 +16,19 @@ from tests.cli.helpers import Bilex, refused
 def weak(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that stops early, with fewer words."""
     folder = tmp_path_factory.mktemp("weak") / "weak"
-    options = ["--seed", "numerals", "--max-iterations", "1", "--limit", "250", "--quiet", "-o", str(folder)]
+    options = [
+        "--method",
+        "ruder2018",
+        "--seed",
+        "numerals",
+        "--max-iterations",
+        "1",
+        "--limit",
+        "250",
+        "--quiet",
+        "-o",
+        str(folder),
+    ]
     assert cli.run(["induce", str(made / "src.vec"), str(made / "trg.vec"), *options]) == 0
     return folder
 

@@ -33,7 +33,7 @@ def test_the_run_directory_is_that_of_the_contract(bilex: Bilex, work: Path) -> 
     assert (work / "new").stat().st_mode & 0o777 == 0o755
     manifest = json.loads((work / "new" / "run.json").read_text("utf-8"))
     assert manifest["version"] == package.__version__
-    assert manifest["configuration"]["method"]["name"] == "ruder2018"
+    assert manifest["configuration"]["method"]["name"] == "bilex"
     assert manifest["configuration"]["seed"]["name"] == "identical"
     for side, name in (("source", "src.vec"), ("target", "trg.vec")):
         digest = hashlib.sha256((work / name).read_bytes()).hexdigest()
@@ -100,7 +100,7 @@ def test_json_is_one_object_and_nothing_else(bilex: Bilex, work: Path) -> None:
 def test_in_a_pipe_there_is_no_progress_and_quiet_is_silent(work: Path) -> None:
     outcome = spawn("induce", "src.vec", "trg.vec", "-o", "new")
     assert (outcome.code, outcome.err) == (0, "")
-    assert len(outcome.out.splitlines()) == 4
+    assert len(outcome.out.splitlines()) == 6  # two of them say what was chosen
     assert spawn("induce", "src.vec", "trg.vec", "-o", "new", "--quiet") == (0, "", "")
 
 
@@ -170,8 +170,8 @@ def test_odd_words_survive_the_way_through_all_files(bilex: Bilex, work: Path, l
         (["--log-odds", "nan"], "finite"),
         (["--log-odds", "inf"], "finite"),
         (["--log-odds", "much"], "'much' is not a valid float"),
-        (["--normalise", "unit,centre"], "no normalisation step 'centre'; use unit, center, none"),
-        (["--normalise", ""], "no normalisation step ''; use unit, center, none"),
+        (["--normalise", "unit,centre"], "no normalisation step 'centre'; use unit, center, iterative, none"),
+        (["--normalise", ""], "no normalisation step ''; use unit, center, iterative, none"),
         (["--method", "rudder2018"], "no method is called 'rudder2018'; did you mean 'ruder2018'?"),
         (["--prior", "3:3"], "'3:3' is not one of '1:1', '1:2', '2:1', '2:2', 'one-to-many'"),
         (["--engine", "quantum"], "no engine is called 'quantum'; choose one of local"),

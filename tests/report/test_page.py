@@ -247,7 +247,7 @@ def test_a_run_made_in_python_gets_a_command_if_there_can_be_one(good: Run) -> N
     method = {**good.info["configuration"]["method"], "max_rank": 70, "exact": True}
     configuration = {**good.info["configuration"], "method": method, "complete": True}
     text = render(replace(good, info={**good.info, "inputs": inputs, "configuration": configuration}))
-    command = "bilex induce source.vec target.vec --seed identical --method ruder2018 --max-rank 70 --exact"
+    command = "bilex induce source.vec target.vec --seed identical --method bilex --max-rank 70 --exact"
     assert f"{command} --limit 300 --complete" in text
     assert 64 * "0" in text
 

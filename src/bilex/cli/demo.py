@@ -29,11 +29,12 @@ DOUBTFUL = 5
 def demo(output: str, report: bool, as_json: bool, quiet: bool) -> None:
     """Learn an English-French lexicon from the shipped vectors and show it.
 
-    Starts from nothing but words that are spelt the same in both languages.
+    Starts from nothing but words that are spelt the same in both languages, and shows the paper's own model at work.
     """
     from bilex.embeddings import load
     from bilex.formats.pairs import read_pairs
     from bilex.induction import induce
+    from bilex.methods import PAPER
     from bilex.report import REPORT, write_report
     from bilex.rundir import run_directory
 
@@ -46,7 +47,7 @@ def demo(output: str, report: bool, as_json: bool, quiet: bool) -> None:
         say(f"English {len(source):,} words, French {len(target):,} words, {source.dimension} dimensions (CC0 vectors)")
         say("\nlearning from identical strings (the first time, numba compiles the kernels)")
         say("iteration    pairs  mean cosine  log-likelihood  certificate gap")
-        run = induce(source, target, "identical", reporter=_lines(say))
+        run = induce(source, target, "identical", PAPER, reporter=_lines(say))
         run.info["command"] = command_line(click.get_current_context())
         if report:
             write_report(run, folder / REPORT)

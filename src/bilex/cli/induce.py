@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["induce"]
 
+DEFAULT = "bilex"  # as in `bilex.methods`, which takes numpy to import
+
 
 @click.command()
 @click.argument("src", type=click.Path())
@@ -33,7 +35,7 @@ __all__ = ["induce"]
     metavar="identical|numerals|FILE|RUN/reviewed",
     help="Where to start: words spelt the same, numerals, a dictionary file, or a run that was reviewed.",
 )
-@click.option("--method", default="ruder2018", show_default=True, metavar="NAME", help="A method by its name.")
+@click.option("--method", default=DEFAULT, show_default=True, metavar="NAME", help="A method by its name.")
 @click.option(
     "--prior", type=click.Choice(PRIOR_NAMES), help="Which edge sets are allowed.  [default: the method's, 1:1]"
 )
@@ -152,11 +154,19 @@ def summarise(run: Run, place: str, reported: str) -> None:
         f"{plural(run.info['pairs'], 'pair')} from {plural(used, 'seed pair')} in "
         f"{plural(len(iterations), 'iteration')}, {run.info['seconds']:.1f} s ({run.info['stopped']})"
     )
+    for choice in run.info["choices"]:
+        click.echo(f"{choice['about']}: {choice['chosen']}{figures_of(choice)}, because {choice['why']}")
     gap = iterations[-1]["certificate_gap"]
     proof = "" if gap is None else f", certificate gap {gap:.1g}"
     click.echo(f"mean cosine {iterations[-1]['mean_cosine']:.4f}{proof}")
     click.echo("\n".join(verdict_lines(run)))
     click.echo(f"lexicon: {Path(place) / 'lexicon.tsv'}{reported}")
+
+
+def figures_of(choice: dict[str, Any]) -> str:
+    """Write the figures that a choice rests on."""
+    measured = ", ".join(f"{name} {value:.3f}" for name, value in choice["measured"].items())
+    return f" ({measured})" if measured else ""
 
 
 def verdict_lines(run: Run) -> list[str]:

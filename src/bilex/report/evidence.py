@@ -102,7 +102,8 @@ class Evidence:
         Source words of the seed that the matching saw; the share of them it gives back, and the share with a seed
         translation among their five best by CSLS. None if the run does not say, as older ones.
     rise
-        How far the log-likelihood rose from the first iteration to the last, and None if EM was not run.
+        How far the log-likelihood rose from the first iteration to the last, and None if EM was not run, or not so
+        that both of its steps make it larger.
     iterations
         How many there were.
     stopped
@@ -152,10 +153,16 @@ def gather(run: Run, pairs: Pairs) -> Evidence:
         seed_words=words,
         seed_kept=agreement["matched"] / words if words else None,
         seed_near=agreement["near"] / words if words else None,
-        rise=likelihood_rise(iterations) if run.info["configuration"]["method"]["self_learning"] else None,
+        rise=likelihood_rise(iterations) if maximises_likelihood(run.info["configuration"]["method"]) else None,
         iterations=len(iterations),
         stopped=run.info["stopped"],
     )
+
+
+def maximises_likelihood(method: dict[str, Any]) -> bool:
+    """Say whether both steps of the method make the log-likelihood larger, so that its rise tells something."""
+    paper = {"maps": "orthogonal", "weights": "likelihood", "slack": 0, "supervision": "start", "edge_prior": "uniform"}
+    return method["self_learning"] and all(method.get(part, value) == value for part, value in paper.items())
 
 
 def words_seen(run: Run) -> tuple[int, int]:

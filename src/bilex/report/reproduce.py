@@ -10,6 +10,7 @@ from bilex.seeds import SEED_NAMES
 
 __all__ = ["circumstances", "command_line", "inputs", "settings"]
 
+DECIDED = ("supervision", "edge_prior", "maps", "self_learning", "match_all")
 OPTIONS = {  # parts of a method that have an option
     "prior": "--prior",
     "candidates": "--candidates",
@@ -36,8 +37,9 @@ def command_line(info: dict[str, Any]) -> tuple[str | None, bool]:
     if not all(files) or base is None or not repeatable:
         return None, False
     words = ["bilex", "induce", *(side[0]["path"] for side in files), "--seed", seed["name"], "--method", base.name]
+    decided = DECIDED if info.get("choices") else ()  # by the run itself, and so it would again
     for part, value in method.items():
-        if value == getattr(base, part, None):
+        if value == getattr(base, part, None) or part in decided:
             continue
         if part == "exact":
             words.append("--exact")
@@ -70,7 +72,14 @@ def settings(info: dict[str, Any]) -> list[tuple[str, str]]:
     seed = configuration["seed"]
     rows = [("seed", f"{seed['name']}, {seed['used']:,} of {seed['given']:,} pairs")]
     rows += [(name.replace("_", " "), written(value)) for name, value in configuration["method"].items()]
+    rows += [(f"chosen: {choice['about']}", chosen(choice)) for choice in info.get("choices", ())]
     return [*rows, ("complete", written(configuration["complete"]))]
+
+
+def chosen(choice: dict[str, Any]) -> str:
+    """Write what the run decided by itself, why, and the figures behind it."""
+    measured = ", ".join(f"{name} {value:.3f}" for name, value in choice["measured"].items())
+    return f"{choice['chosen']}, because {choice['why']}" + (f" ({measured})" if measured else "")
 
 
 def circumstances(info: dict[str, Any]) -> list[tuple[str, str]]:

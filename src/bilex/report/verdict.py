@@ -222,7 +222,7 @@ def read_signs(evidence: Evidence) -> tuple[Sign, ...]:
                 f"{percent(near)} of the seed's words have their translation among the five best.",
             )
         )
-    if evidence.rise is not None:
+    if evidence.rise is not None or evidence.stopped not in (CONVERGED, SEED_ONLY):
         signs.append(learning_sign(evidence))
     return tuple(signs)
 
@@ -326,7 +326,7 @@ def method_advice(method: dict[str, Any], levels: dict[str, str], evidence: Evid
     elif most is not None and most < ENOUGH // 2:
         advice.append(f"Let the matching see more words than {most:,}: `--max-rank {ENOUGH}`.")
     if not method["self_learning"] or method["prior"] not in ("1:1", "1:2", "2:1", "2:2"):
-        advice.append("Try the default method, which makes more of a weak seed: `--method ruder2018`.")
+        advice.append("Leave out `--method`: the default method makes more of a weak seed.")
     if method["log_odds"] > 0 and levels.get("frequency") != SOUND:
         advice.append("Leave out `--log-odds`: it accepts pairs that are hardly alike.")
     if levels["hubness"] != SOUND:
