@@ -12,6 +12,7 @@ import pytest
 from bilex import cli
 
 DATA = Path(os.environ.get("BILEX_SHARED_DATA") or Path(__file__).parents[2] / "shared" / "data")
+PAPER = ("--method", "ruder2018", "--max-rank", "6000")
 pytestmark = [
     pytest.mark.shared,
     pytest.mark.skipif(not (DATA / "en.vec.gz").is_file(), reason=f"no shared data in {DATA}; set BILEX_SHARED_DATA"),
@@ -32,7 +33,7 @@ def test_english_french_reaches_the_published_level(
     given = seed if seed == "identical" else str(draw(25, tmp_path / "seed.txt"))
     files = [str(DATA / name) for name in ("en.vec.gz", "fr.vec.gz")]
     run = str(tmp_path / "run")
-    assert cli.run(["induce", *files, "-o", run, "--seed", given, "--max-rank", "6000", "--quiet"]) == 0
+    assert cli.run(["induce", *files, "-o", run, "--seed", given, *PAPER, "--quiet"]) == 0
     figures = {}
     for retrieval in ("nn", "csls"):
         gold = str(DATA / "dictionaries" / "en-fr.5000-6500.txt")
@@ -42,3 +43,13 @@ def test_english_french_reaches_the_published_level(
     assert figures["nn"]["p@1"] >= 0.74
     assert figures["csls"]["p@1"] >= 0.79
     assert figures["nn"]["queries"] == 1500
+
+
+def test_the_default_from_25_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(DATA / name) for name in ("en.vec.gz", "fr.vec.gz")]
+    run = str(tmp_path / "run")
+    assert cli.run(["induce", *files, "-o", run, "--seed", str(draw(25, tmp_path / "seed.txt")), "--quiet"]) == 0
+    capsys.readouterr()
+    gold = str(DATA / "dictionaries" / "en-fr.5000-6500.txt")
+    assert cli.run(["evaluate", run, gold, "--retrieval", "csls", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["p@1"] >= 0.81

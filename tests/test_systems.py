@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from functools import cache
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -231,4 +232,7 @@ def test_a_saved_run_is_the_same_run(name: str, tmp_path: Path) -> None:
             answers = [r.translate_many(words, 5, retrieval=retrieval, reverse=reverse) for r in (run, again)]
             assert answers[0] == answers[1]
     assert again.evaluate(split()[1]).figures() == run.evaluate(split()[1]).figures()
-    assert bilex.Method(**again.info["configuration"]["method"]) == METHODS[name]
+    method = bilex.Method(**again.info["configuration"]["method"])
+    decided = {choice["about"].replace(" ", "_"): choice["chosen"] for choice in again.info["choices"]}
+    assert {part: getattr(method, part) for part in decided} == decided
+    assert replace(method, **{part: getattr(METHODS[name], part) for part in decided}) == METHODS[name]
