@@ -16,6 +16,7 @@ from bilex.matching import Matching, solve
 from bilex.model import Theta
 from bilex.pricing import dense_matching
 from bilex.priors import Prior
+from bilex.weights import likelihood
 
 __all__ = ["benchmark"]
 
@@ -40,12 +41,13 @@ def measure(made: Languages, theta: Theta, map_name: str, log_odds: float) -> Re
     prior, engine = Prior(log_odds=log_odds), LocalEngine()
 
     def sparse() -> Matching:
-        graph = candidate_graph(theta, made.source, made.target, prior, k=CANDIDATES, previous=None, engine=engine)
-        return solve(graph, prior)
+        edges = likelihood(theta, made.source, made.target)
+        return solve(candidate_graph(edges, prior, k=CANDIDATES, previous=None, engine=engine), prior)
 
     def dense() -> Matching:
-        graph = candidate_graph(theta, made.source, made.target, prior, k=CANDIDATES, previous=None, engine=engine)
-        return dense_matching(theta, made.source, made.target, graph, prior, engine, None)
+        edges = likelihood(theta, made.source, made.target)
+        graph = candidate_graph(edges, prior, k=CANDIDATES, previous=None, engine=engine)
+        return dense_matching(edges, graph, prior, engine, None)
 
     few, cpu, _ = stopwatch(sparse)
     all_of_them, dense_cpu, _ = stopwatch(dense)
@@ -77,8 +79,9 @@ def against_peers(made: Languages) -> Iterator[Result]:
     theta, prior, engine = fitted_map(made, "good"), Prior(log_odds=0.5), LocalEngine()
 
     def ours() -> Matching:
-        graph = candidate_graph(theta, made.source, made.target, prior, k=CANDIDATES, previous=None, engine=engine)
-        return dense_matching(theta, made.source, made.target, graph, prior, engine, None)
+        edges = likelihood(theta, made.source, made.target)
+        graph = candidate_graph(edges, prior, k=CANDIDATES, previous=None, engine=engine)
+        return dense_matching(edges, graph, prior, engine, None)
 
     scores = theta.queries(made.source).astype(np.float64) @ made.target.T.astype(np.float64)
     gains = np.maximum(scores + theta.offsets(made.source)[:, None] + prior.log_odds, 0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from functools import cache
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 

@@ -58,8 +58,9 @@ def estimate(words: tuple[int, int], dimension: int, method: Method, engine: Eng
     pairs = FINAL_SEARCHES * rows * columns
     if method.self_learning:
         most = method.max_rank or max(words)
-        searches = 2 + LATER_ITERATIONS * LATER_COST
+        searches = 2 + LATER_ITERATIONS * (LATER_COST if method.maps != "cca" else 1)  # both sides move: no reuse
         pairs += int(searches * min(rows, most) * min(columns, most))
+        pairs += rows * columns if method.match_all and max(words) > most else 0
     seconds = pairs / pairs_per_second(engine, dimension, words) + (rows + columns) * dimension / PARSE_RATE
     return Estimate(memory, seconds)
 
