@@ -65,7 +65,7 @@ def test_columns_added_at_the_end_are_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
-        ("", 1, "not a lexicon"),
+        ("\n", 1, "not a lexicon"),
         ("house maison\n", 1, "not a lexicon"),
         (f"{HEADER}\na\tb\t0.5\t1\t0\n", 2, "not an entry"),
         (f"{HEADER}\na\tb\t0.5\t1\t0\tseed\na\tb\thigh\t1\t0\tseed\n", 3, "not an entry"),

@@ -124,7 +124,7 @@ def test_what_is_wrong_is_said_in_one_line(text: str | bytes, message: str, tmp_
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.toml: cannot be read \(No such file.*\); check the name of the file"):
+    with pytest.raises(InputError, match=r"none\.toml: no such file; check the name"):
         find_method(str(tmp_path / "none.toml"))
     with pytest.raises(InputError, match="cannot be read"):
         (tmp_path / "folder.toml").mkdir()
@@ -193,5 +193,5 @@ def test_induce_with_a_wrong_file_writes_nothing(
 
 def test_induce_with_a_file_that_is_not_there(vectors: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["induce", "a.vec", "b.vec", "--method", "none.toml", "-o", "run"]) == 2
-    assert capsys.readouterr().err.startswith("bilex: error: none.toml: cannot be read")
+    assert capsys.readouterr().err.startswith("bilex: error: none.toml: no such file")
     assert not (vectors / "run").exists()

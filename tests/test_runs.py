@@ -257,7 +257,7 @@ def test_json_that_is_no_manifest_is_explained(saved: Path, text: str) -> None:
 
 def test_a_run_of_a_newer_bilex_is_not_misread(saved: Path) -> None:
     manifest = json.loads((saved / "run.json").read_text("utf-8"))
-    (saved / "run.json").write_text(json.dumps({**manifest, "format": 2, "version": "9.1"}))
+    (saved / "run.json").write_text(json.dumps({**manifest, "format": 2, "version": "9.1"}) + "\n")
     with pytest.raises(InputError, match=r"run\.json: .*newer bilex \(9\.1\); update bilex"):
         bilex.Run.load(saved)
 
@@ -278,7 +278,7 @@ def doctor(saved: Path, change: Callable[[Tensors], object]) -> None:
     save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, saved / "model.safetensors")
     manifest = json.loads((saved / "run.json").read_text("utf-8"))
     manifest["files"]["model.safetensors"] = file_sha256(saved / "model.safetensors")
-    (saved / "run.json").write_text(json.dumps(manifest))
+    (saved / "run.json").write_text(json.dumps(manifest) + "\n")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from bilex.errors import BilexError, InputError
 from bilex.formats.atomic import atomic_write_text
 from bilex.formats.lexicons import HEADER, plain, tsv_lines
 from bilex.formats.notebook import table
+from bilex.formats.wordlists import WordList
 
 if TYPE_CHECKING:
     import pandas
@@ -101,23 +103,28 @@ class Lexicon:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Lexicon:
         """Read what `save` wrote; columns added at the end are left alone."""
-        try:
-            with open(path, encoding="utf-8", newline="\n") as file:  # noqa: PTH123 (a path as the user gave it)
-                rows = [tuple(line.rstrip("\n").split("\t")) for line in file]
-        except UnicodeDecodeError:
-            raise InputError(path, "this is not UTF-8", "write the lexicon again") from None
-        if not rows or rows[0][: len(HEADER)] != HEADER:
+        listed = WordList(path, plain_file=True)
+        lines = iter(listed)
+        _, first = next(lines, (1, b""))
+        if tuple(first.decode("utf-8", "replace").split("\t")[: len(HEADER)]) != HEADER:
             raise InputError(path, "this is not a lexicon of bilex", f"expected {' '.join(HEADER)}", line=1)
-        entries = [parse_entry(fields, path, number) for number, fields in enumerate(rows[1:], 2)]
+        entries = [parse_entry(line, path, number) for number, line in lines]
+        if listed.unfinished:
+            raise InputError(path, "the last line has no end", "get the file again, it looks cut off")
         columns = tuple(zip(*entries, strict=True)) or ((),) * len(HEADER)
         source, target, score, rank, mutual, origin = columns
         return cls(source, target, np.array(score, float), np.array(rank, int), np.array(mutual, bool), origin)
 
 
-def parse_entry(fields: tuple[str, ...], path: str | os.PathLike[str], number: int) -> Entry:
-    """Turn the fields of one line into an entry."""
+def parse_entry(line: bytes, path: str | os.PathLike[str], number: int) -> Entry:
+    """Turn one line into an entry."""
     try:
-        source, target, score, rank, mutual, origin = fields[: len(HEADER)]
-        return Entry(source, target, float(score), int(rank), bool(int(mutual)), origin)
+        source, target, score, rank, mutual, origin = line.decode("utf-8").split("\t")[: len(HEADER)]
+        entry = Entry(source, target, float(score), int(rank), bool(("0", "1").index(mutual)), origin)
+        if not math.isfinite(entry.score) or not 0 < entry.rank < 1 << 63:
+            raise ValueError
+        return entry
+    except UnicodeDecodeError:
+        raise InputError(path, "the line is not UTF-8", "write the lexicon again", line=number) from None
     except ValueError:
         raise InputError(path, "this line is not an entry", "write the lexicon again", line=number) from None

@@ -15,7 +15,6 @@ import contextlib
 import difflib
 import math
 import numbers
-import tomllib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from bilex.em import Settings
 from bilex.embeddings import Embeddings
 from bilex.errors import BilexError, InputError
 from bilex.expectation import E_STEPS
+from bilex.formats.toml import read_toml
 from bilex.mapping import MAPS, Steps
 from bilex.orthography import spelling_vectors
 from bilex.priors import Prior
@@ -235,14 +235,7 @@ def find_method(name: str) -> Method:
 
 def read_method(path: str) -> Method:
     """Read a user's own method: the parts that differ from its ``base``, by default the paper's model."""
-    try:
-        parts = tomllib.loads(Path(path).read_text("utf-8-sig"))
-    except OSError as error:
-        raise InputError(path, f"cannot be read ({error.strerror})", "check the name of the file") from None
-    except UnicodeDecodeError:
-        raise InputError(path, "this is not UTF-8", "convert it, e.g. with iconv") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(path, f"this is not TOML ({error})", "write lines such as prior = '1:1'") from None
+    parts = read_toml(path, "write lines such as prior = '1:1'")
     try:
         base = str(parts.pop("base", PAPER))
         if base.endswith(".toml"):  # it could lead back to this one

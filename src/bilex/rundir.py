@@ -21,7 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import BilexError, InputError
+from bilex.formats.arrays import longest_line, safetensors_header
 from bilex.formats.atomic import atomic_path, atomic_write_text
+from bilex.formats.manifest import parse_manifest
+from bilex.formats.streams import MAXIMUM_WORD, refuse_special
 
 __all__ = ["file_sha256", "read_manifest", "read_model", "run_directory", "write_manifest", "write_model"]
 
@@ -128,31 +131,40 @@ def write_model(folder: Path, tensors: Mapping[str, NDArray[Any]], names: Mappin
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read ``run.json`` and check that this version of bilex understands it."""
-    path = folder / MANIFEST
-    if not folder.is_dir() or not path.is_file():
+    if not folder.is_dir() or not (folder / MANIFEST).exists():
         raise InputError(folder, "this is not a run directory", "give one that `bilex induce -o` has written")
-    try:
-        info = json.loads(path.read_text("utf-8"))
-        version = int(info["format"])
-        files = dict(info["files"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(path, "this is not a whole run.json", "run `bilex induce` again") from None
-    if version > FORMAT:
+    path = own_file(folder, MANIFEST)
+    info = parse_manifest(path)
+    if info["format"] > FORMAT:
         raise InputError(path, f"this run was written by a newer bilex ({info.get('version')})", "update bilex")
-    return {**info, "files": files}
+    return info
+
+
+def own_file(folder: Path, name: str) -> Path:
+    """Return the path of a file of the run, which may not be a device, a pipe or a link that leads out of it."""
+    path = folder / name
+    try:
+        refuse_special(path, path.stat().st_mode, pipes=False)
+        if folder.resolve() not in path.resolve().parents:
+            raise InputError(path, "the link leads out of the run directory", "copy the file to its place")
+    except (OSError, RuntimeError):  # RuntimeError: links that lead to each other
+        raise InputError(path, "the file is missing", "run `bilex induce` again") from None
+    if not path.is_file():
+        raise InputError(path, "this is not a file", "run `bilex induce` again")
+    return path
 
 
 def read_model(folder: Path, info: dict[str, Any]) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
     """Read and check the tensors of a run, and the names of its languages."""
     from safetensors import SafetensorError, safe_open
 
-    check_file(folder, MODEL, info)
-    path = folder / MODEL
+    path = check_file(folder, MODEL, info)
+    safetensors_header(path)  # for its bounds
     try:
         with safe_open(path, framework="numpy") as file:
             tensors = {name: file.get_tensor(name) for name in TENSORS if name != OPTIONAL or name in list(file.keys())}
             names = dict(json.loads((file.metadata() or {}).get("names", "{}")))
-    except (SafetensorError, OSError, ValueError, TypeError):
+    except (SafetensorError, OSError, ValueError, TypeError, RecursionError):
         raise InputError(path, "this is not a model of bilex", "run `bilex induce` again") from None
     for name in tensors:
         if not fits(name, tensors):
@@ -165,11 +177,12 @@ def fits(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
     counts = {"k": tensors["mu"].size, "n": tensors["source_crowding"].size, "m": tensors["target_crowding"].size}
     counts |= {"d": sum(tensors["omega"].shape[-1:]), "e": sum(tensors.get(OPTIONAL, tensors["mu"]).shape[-1:])}
     tensor, (kind, shape) = tensors[name], TENSORS[name]
-    if tensor.dtype != kind:
+    if tensor.dtype != kind or counts["k"] > min(counts["d"], counts["e"]):  # a space has no more than its languages
         return False
     if name.endswith("words"):
         try:
-            return len(unpack(tensor)) == tensors[name.replace("words", "crowding")].size
+            words = unpack(tensor) if longest_line(tensor) <= MAXIMUM_WORD else ()
+            return len(words) == tensors[name.replace("words", "crowding")].size
         except UnicodeDecodeError:
             return False
     if tensor.shape != tuple(counts[count] for count in shape):
@@ -180,13 +193,12 @@ def fits(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
     return bool(np.isfinite(tensor).all())
 
 
-def check_file(folder: Path, name: str, info: dict[str, Any]) -> None:
+def check_file(folder: Path, name: str, info: dict[str, Any]) -> Path:
     """Compare a file with its checksum in ``run.json``."""
-    path = folder / name
-    if not path.is_file():
-        raise InputError(path, "the file is missing", "run `bilex induce` again")
+    path = own_file(folder, name)
     if file_sha256(path) != info["files"].get(name):
         raise InputError(path, "the file is damaged or was changed after the run", "run `bilex induce` again")
+    return path
 
 
 def file_sha256(path: str | os.PathLike[str]) -> str:
@@ -196,8 +208,11 @@ def file_sha256(path: str | os.PathLike[str]) -> str:
 
 
 def pack(words: Sequence[str]) -> NDArray[np.uint8]:
-    """Store words as UTF-8, one on a line; no reader lets a line break into a word."""
-    return np.frombuffer("\n".join(words).encode("utf-8"), np.uint8)
+    """Store words as UTF-8, one on a line."""
+    packed = np.frombuffer("\n".join(words).encode("utf-8"), np.uint8)
+    if np.count_nonzero(packed == ord("\n")) != max(len(words) - 1, 0) or longest_line(packed) > MAXIMUM_WORD:
+        raise BilexError(f"a word has a line end in it or more than {MAXIMUM_WORD:,} bytes; rename it")
+    return packed
 
 
 def unpack(words: NDArray[np.uint8]) -> tuple[str, ...]:

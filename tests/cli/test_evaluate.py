@@ -99,7 +99,7 @@ def test_a_damaged_run_is_one_line(bilex: Bilex, work: Path, command: tuple[str,
 
 def test_a_run_of_a_newer_version_is_one_line(bilex: Bilex, work: Path) -> None:
     manifest = json.loads(Path("run/run.json").read_text())
-    Path("run/run.json").write_text(json.dumps({**manifest, "format": 99, "version": "7.0"}))
+    Path("run/run.json").write_text(json.dumps({**manifest, "format": 99, "version": "7.0"}) + "\n")
     refused(bilex("translate", "run", "s0"), "run/run.json: this run was written by a newer bilex (7.0); update bilex")
 
 

@@ -103,5 +103,5 @@ def test_a_place_that_cannot_be_written_is_one_line(bilex: Bilex, work: Path) ->
 def test_a_manifest_with_things_missing_is_one_line(bilex: Bilex, work: Path) -> None:
     path = work / "run" / "run.json"
     manifest = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps({"format": 1, "files": manifest["files"]}))
+    path.write_text(json.dumps({"format": 1, "files": manifest["files"]}) + "\n")
     refused(bilex("report", "run"), "run.json", "run `bilex induce` again")

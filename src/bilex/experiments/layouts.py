@@ -34,7 +34,8 @@ from pathlib import Path
 from typing import Any
 
 from bilex.errors import BilexError, InputError
-from bilex.experiments.toml import LANGUAGE, Expect, Templates, as_templates, check_keys, parse_pair, read_toml
+from bilex.experiments.toml import LANGUAGE, Expect, Templates, as_templates, check_keys, parse_pair
+from bilex.formats.toml import read_toml
 
 __all__ = ["EXPERIMENTS", "OWN", "SHIPPED", "Layout", "PairFiles", "find_layout"]
 

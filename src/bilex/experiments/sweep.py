@@ -36,8 +36,9 @@ from bilex.experiments.layouts import PairFiles, find_layout
 from bilex.experiments.seeds import check_seed, is_drawn, needs_train
 from bilex.experiments.setting import Cells, Outcome, Report, carry_out
 from bilex.experiments.sources import Sources
-from bilex.experiments.toml import Expect, check_keys, read_toml
+from bilex.experiments.toml import Expect, check_keys
 from bilex.experiments.translation import HEADER, reasons, tsv_rows
+from bilex.formats.toml import read_toml
 from bilex.methods import Method, find_method
 from bilex.retrieval import RETRIEVALS
 from bilex.seeds import IDENTICAL

@@ -1,37 +1,21 @@
-"""TOML files that a user writes: read and checked, and what is wrong with one said in one line."""
+"""TOML files that a user writes: checked, and what is wrong with one said in one line."""
 
 from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from bilex.errors import BilexError, InputError
 
-__all__ = ["LANGUAGE", "Expect", "Templates", "as_templates", "check_keys", "parse_pair", "read_toml"]
+__all__ = ["LANGUAGE", "Expect", "Templates", "as_templates", "check_keys", "parse_pair"]
 
 LANGUAGE = r"[^-/.\s]+"
 
 Templates = tuple[str, ...]
 """Paths with placeholders in braces; the first that exists counts."""
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file; what is wrong with it is one line."""
-    try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except FileNotFoundError:
-        raise InputError(path, "no such file", "check the name") from None
-    except OSError as error:
-        raise InputError(path, f"cannot be read ({error.strerror})", "check the name and its permissions") from None
-    except UnicodeDecodeError:
-        raise InputError(path, "this is not UTF-8", "convert it, e.g. with iconv") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(path, f"this is not TOML ({error})", "correct it") from None
 
 
 def check_keys(table: Mapping[str, Any], known: Collection[str], origin: str, where: str = "") -> None:

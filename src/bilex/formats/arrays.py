@@ -16,11 +16,16 @@ from numpy.typing import NDArray
 
 from bilex.errors import InputError
 from bilex.formats.cleaning import Collector, Loaded, check_finite, decode_words
+from bilex.formats.streams import MAXIMUM_WORD
 from bilex.formats.vocabulary import find_vocabulary, fit_to_rows, read_vocabulary
 
-__all__ = ["collect_matrix", "read_npy", "read_safetensors"]
+__all__ = ["collect_matrix", "longest_line", "read_npy", "read_safetensors", "safetensors_header"]
+
+MAXIMUM_HEADER = 1 << 20
+"""Bytes in the longest header of a safetensors file that is read, enough for about ten thousand tensors."""
 
 _ROWS_AT_A_TIME = 4096
+_BYTES_AT_A_TIME = 1 << 20
 _FLOATS = {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}
 _PREFERRED = ("vectors", "embeddings")
 
@@ -46,7 +51,7 @@ def read_npy(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | 
 
 def read_safetensors(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | None) -> Loaded:
     """Read the matrix of a safetensors file; its words are in a tensor ``words`` or in a vocabulary file."""
-    header, offset = _safetensors_header(path)
+    header, offset = safetensors_header(path)
     matrices = [name for name, entry in header.items() if entry["dtype"] in _FLOATS and len(entry["shape"]) == 2]
     if not matrices:
         raise InputError(
@@ -60,7 +65,12 @@ def read_safetensors(path: str, limit: int | None, vocabulary: str | os.PathLike
     bfloat = entry["dtype"] == "BF16"
     stored = header.get("words")
     if vocabulary is None and stored is not None and stored["dtype"] == "U8":
-        words = _map_tensor(path, stored, offset, "u1").tobytes().split(b"\n")
+        text = _map_tensor(path, stored, offset, "u1").reshape(-1)
+        if longest_line(text) > MAXIMUM_WORD:
+            raise InputError(
+                path, f"a word of more than {MAXIMUM_WORD:,} bytes", "check that this is a file of word vectors"
+            )
+        words = text.tobytes().split(b"\n")
         return collect_matrix(path, matrix, fit_to_rows(path, words, len(matrix)), limit, bfloat=bfloat)
     return _with_vocabulary(path, matrix, limit, vocabulary, bfloat=bfloat)
 
@@ -114,19 +124,22 @@ def _with_vocabulary(
     return collect_matrix(path, matrix, words, limit, bfloat=bfloat, paths=(path, words_path), repairs=repairs)
 
 
-def _safetensors_header(path: str) -> tuple[dict[str, Any], int]:
+def safetensors_header(path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:
     """Return the tensors' descriptions and where their data begins.
 
     The safetensors library checks the file (sizes, overlaps, limits); what it accepts is then safe to map. It
-    is not used to read, because it has no way to give bfloat16 to NumPy.
+    is not used to read, because it has no way to give bfloat16 to NumPy. A long header is refused before that: it
+    would be held in memory at many times its length.
     """
     from safetensors import SafetensorError, safe_open  # a compiled library, rarely needed
 
     try:
-        with safe_open(path, framework="numpy"):
-            pass
         with Path(path).open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
+            if length > MAXIMUM_HEADER:
+                raise ValueError(f"a header of {length:,} bytes")
+            with safe_open(path, framework="numpy"):
+                pass
             header = json.loads(file.read(length))
     except (SafetensorError, OSError, ValueError) as error:
         raise InputError(
@@ -134,6 +147,20 @@ def _safetensors_header(path: str) -> tuple[dict[str, Any], int]:
         ) from None
     header.pop("__metadata__", None)
     return header, 8 + length
+
+
+def longest_line(text: NDArray[np.uint8]) -> int:
+    """Return the length of the longest line of a text, a block at a time; one that is far too long ends the search."""
+    longest = begin = 0
+    for start in range(0, len(text), _BYTES_AT_A_TIME):
+        breaks = start + np.flatnonzero(text[start : start + _BYTES_AT_A_TIME] == ord("\n"))
+        if len(breaks):
+            longest = max(longest, int(breaks[0]) - begin, int(np.diff(breaks).max(initial=1)) - 1)
+            begin = int(breaks[-1]) + 1
+        longest = max(longest, min(start + _BYTES_AT_A_TIME, len(text)) - begin)
+        if longest > MAXIMUM_WORD:
+            break
+    return longest
 
 
 def _map_tensor(path: str, entry: dict[str, Any], offset: int, dtype: str) -> NDArray[Any]:

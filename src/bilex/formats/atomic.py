@@ -15,8 +15,10 @@ __all__ = ["atomic_path", "atomic_write", "atomic_write_text"]
 
 
 @contextlib.contextmanager
-def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_path(path: str | os.PathLike[str], *, replace: bool = True) -> Iterator[Path]:
     """Give the name of a temporary file that becomes ``path`` if the block ends well, and vanishes if not.
+
+    Without ``replace``, a file that is there by then stays as it is.
 
     Raises
     ------
@@ -36,7 +38,11 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.chmod(0o666 & ~_umask())
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        temporary.replace(place)
+        if replace:
+            temporary.replace(place)
+        else:
+            with contextlib.suppress(FileExistsError):
+                place.hardlink_to(temporary)
     except OSError as error:
         raise BilexError(f"{place}: cannot be written ({error.strerror or error}); check the disk") from error
     finally:
@@ -45,9 +51,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_write(path: str | os.PathLike[str], *, replace: bool = True) -> Iterator[BinaryIO]:
     """Open ``path`` for writing bytes; the file appears, or is replaced, only when the block ends well."""
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
+    with atomic_path(path, replace=replace) as temporary, temporary.open("wb") as file:
         yield file
 
 

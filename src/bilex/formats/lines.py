@@ -33,9 +33,9 @@ class Lines:
 class LineReader:
     """Cuts a stream into lines at line feeds and nowhere else, and drops the CR of Windows line ends."""
 
-    def __init__(self, stream: ByteStream) -> None:
+    def __init__(self, stream: ByteStream, capacity: int | None = None) -> None:
         self._path = stream.path
-        self._window = Window(stream)
+        self._window = Window(stream, capacity)
         self._window.refill()
         self.bom = self._window.buffer.startswith(BOM, 0, self._window.end)
         self._window.start = len(BOM) if self.bom else 0
@@ -43,6 +43,7 @@ class LineReader:
         self.number = 1
         self.carriage_returns = 0
         self.skipped_blanks = 0
+        self.unfinished = False
 
     def peek(self) -> Lines:
         """Return the lines that are in memory, reading on if none is complete; empty at the end."""
@@ -61,6 +62,15 @@ class LineReader:
         self._ahead = rest if len(rest) else None
         return taken
 
+    def repairs(self) -> list[str]:
+        """Say what was put right while cutting, one sentence each."""
+        repairs = []
+        if self.bom:
+            repairs.append("byte order mark at the start left out")
+        if self.carriage_returns:
+            repairs.append(f"{self.carriage_returns} Windows line ends (CRLF) read as line ends")
+        return repairs
+
     def _find_lines(self) -> Lines:
         window = self._window
         # Everything that was in memory has been taken, except for an incomplete line at the end.
@@ -72,14 +82,15 @@ class LineReader:
                 raise InputError(
                     self._path,
                     f"the line is longer than {len(window.buffer):,} bytes",
-                    "check that this is a file of word vectors",
+                    "check that it is the right file",
                     line=self.number,
                 )
         stop = window.end if window.ended else last + 1
         data = window.array[window.start : stop]
         window.start = stop
+        self.unfinished = len(data) > 0 and data[-1] != ord("\n")
         breaks = np.flatnonzero(data == ord("\n")).astype(np.int64)
-        ends = breaks if len(data) == 0 or data[-1] == ord("\n") else np.append(breaks, len(data))
+        ends = np.append(breaks, len(data)) if self.unfinished else breaks
         starts = np.concatenate([np.zeros(min(1, len(ends)), dtype=np.int64), ends[:-1] + 1])
         filled = ends > starts
         returns = np.zeros(len(ends), dtype=np.bool_)

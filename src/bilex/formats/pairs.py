@@ -6,7 +6,7 @@ import os
 
 from bilex.errors import InputError
 from bilex.formats.examine import fields_of
-from bilex.formats.small import decoded, read_lines
+from bilex.formats.wordlists import WordList, decoded
 
 __all__ = ["read_pairs"]
 
@@ -32,9 +32,9 @@ def read_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     InputError
         If a line does not hold exactly two words, is not UTF-8, or there is no pair at all.
     """
-    lines = read_lines(path)
+    lines = WordList(path)
     pairs: dict[tuple[str, str], None] = {}
-    for number, line in enumerate(lines.lines, start=1):
+    for number, line in lines:
         pair = _pair(lines.path, number, line)
         if pair is not None:
             pairs[pair] = None

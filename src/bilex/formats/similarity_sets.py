@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bilex.errors import InputError
 from bilex.formats.examine import is_number
-from bilex.formats.small import decoded, read_lines
+from bilex.formats.wordlists import WordList, decoded
 from bilex.formats.streams import display
 
 __all__ = ["SimilarityPair", "read_similarity_set"]
@@ -46,10 +46,10 @@ def read_similarity_set(path: str | os.PathLike[str]) -> list[SimilarityPair]:
     InputError
         If a line does not hold two terms and a finite number, is not UTF-8, or there is no pair at all.
     """
-    lines = read_lines(path)
+    lines = WordList(path)
     pairs: list[SimilarityPair] = []
     header_allowed = True
-    for number, line in enumerate(lines.lines, start=1):
+    for number, line in lines:
         fields = [field.strip(b" ") for field in line.split(b"\t")]
         if not any(fields):
             continue

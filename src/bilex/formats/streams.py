@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from bilex.errors import InputError
 
-__all__ = ["BLOCK", "BOM", "MAXIMUM_WORD", "ByteStream", "Window", "display", "refuse_foreign"]
+__all__ = ["BLOCK", "BOM", "MAXIMUM_WORD", "ByteStream", "Window", "display", "refuse_foreign", "refuse_special"]
 
 BLOCK = 1 << 23
 """Bytes of text held at a time; also the longest line that is accepted."""
@@ -28,12 +28,11 @@ BLOCK = 1 << 23
 MAXIMUM_WORD = 10_000
 """Bytes in the longest word that is believed to be a word."""
 
-MAXIMUM_LIST = 1 << 30
-"""Bytes in the longest vocabulary or pair list, since these are held in memory as they are."""
-
 BOM = b"\xef\xbb\xbf"
 _HEAD = 1 << 16
 _COMPRESSED_READ = 1 << 18
+_BOMB_SIZE = 1 << 26
+_BOMB_RATIO = 100  # vectors are packed to about 40%, and a dictionary hardly ever to less than 5%
 
 
 class _Readable(Protocol):
@@ -47,11 +46,12 @@ class _Gunzip:
         self._path, self._raw, self._pending = path, raw, already_read
         self._member: zlib._Decompress | None = zlib.decompressobj(wbits=31)
         self.trailing_garbage = False
+        self._packed, self._unpacked = len(already_read), 0
 
     def readinto(self, buffer: memoryview, /) -> int:
         while self._member is not None:
             if not self._pending and not self._member.unconsumed_tail:
-                self._pending = self._raw.read(_COMPRESSED_READ) or b""
+                self._pending = self._read()
                 if not self._pending:
                     raise InputError(self._path, "the gzip data stops early", "get the file again, it looks cut off")
             data = self._member.unconsumed_tail or self._pending
@@ -63,16 +63,32 @@ class _Gunzip:
             if self._member.eof:
                 self._next_member(self._member.unused_data)
             if decoded:
+                self._refuse_bomb(len(decoded))
                 buffer[: len(decoded)] = decoded
                 return len(decoded)
         return 0
+
+    def _read(self) -> bytes:
+        packed = self._raw.read(_COMPRESSED_READ) or b""
+        self._packed += len(packed)
+        return packed
+
+    def _refuse_bomb(self, unpacked: int) -> None:
+        """Raise if a small file becomes a huge one, which no honest one does."""
+        self._unpacked += unpacked
+        if self._unpacked > _BOMB_SIZE and self._unpacked > _BOMB_RATIO * self._packed:
+            raise InputError(
+                self._path,
+                f"it unpacks to more than {_BOMB_RATIO} times its size",
+                "if you trust it, decompress it with gunzip first",
+            )
 
     def _next_member(self, rest: bytes) -> None:
         """Look at what follows a finished gzip member: another one, zero padding, or something foreign."""
         self._member = None
         rest = rest.lstrip(b"\0")
         while len(rest) < 2:
-            more = self._raw.read(_COMPRESSED_READ)
+            more = self._read()
             if not more:
                 break
             rest = (rest + more).lstrip(b"\0")
@@ -93,11 +109,13 @@ class ByteStream:
         The first bytes of the content, to recognise the format by.
     size
         How many bytes the content has, where that is known before it is read.
+
+    With ``plain_file``, a pipe is refused: for files that bilex finds by itself or that another program names.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, plain_file: bool = False) -> None:
         self.path = os.fspath(path)
-        self._raw = _open(self.path)
+        self._raw = _open(self.path, plain_file)
         status = os.fstat(self._raw.fileno())
         self.size: int | None = status.st_size if stat.S_ISREG(status.st_mode) else None
         self._reader: _Readable = self._raw
@@ -138,20 +156,6 @@ class ByteStream:
         self._head_left = self._head_left[taken:]
         return taken + self._fill(view[taken:])
 
-    def read_all(self) -> bytes:
-        """Return everything that has not been read yet."""
-        parts = []
-        while True:
-            buffer = bytearray(BLOCK)
-            count = self.readinto(memoryview(buffer))
-            parts.append(bytes(buffer[:count]))
-            if count < BLOCK:
-                return b"".join(parts)
-            if len(parts) * BLOCK > MAXIMUM_LIST:
-                raise InputError(
-                    self.path, f"a list of more than {MAXIMUM_LIST:,} bytes", "check that it is the right file"
-                )
-
     @property
     def repairs(self) -> list[str]:
         """What was put right while reading, one sentence each."""
@@ -188,8 +192,9 @@ class Window:
         self.ended = self.end < len(self.buffer)
 
 
-def _open(path: str) -> io.FileIO:
+def _open(path: str, plain_file: bool) -> io.FileIO:
     try:
+        refuse_special(path, Path(path).stat().st_mode, pipes=not plain_file)  # first: opening can already block
         return io.FileIO(path, "rb")
     except FileNotFoundError:
         raise InputError(path, "no such file", "check the name and the folder") from None
@@ -199,6 +204,14 @@ def _open(path: str) -> io.FileIO:
         raise InputError(path, "the file may not be read", "check its permissions") from None
     except (OSError, ValueError) as error:
         raise InputError(path, f"the file cannot be opened ({error})", "check the name") from None
+
+
+def refuse_special(path: str | os.PathLike[str], mode: int, *, pipes: bool) -> None:
+    """Raise if this is a device, which may never end, or (unless `pipes`) a pipe, which may never begin."""
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        raise InputError(path, "this is a device, not a file", "name a file")
+    if stat.S_ISFIFO(mode) and not pipes:
+        raise InputError(path, "this is a pipe, not a file", "save it to a file first")
 
 
 _PICKLE_SUFFIXES = {".kv", ".pkl", ".pickle"}

@@ -211,11 +211,7 @@ def _check_count(reading: _Reading, count: int | None, limit: int | None) -> Non
 
 def _describe(reader: LineReader, reading: _Reading, count: int | None) -> list[str]:
     """Say what was repaired in the text itself, one sentence each."""
-    repairs = []
-    if reader.bom:
-        repairs.append("byte order mark at the start left out")
-    if reader.carriage_returns:
-        repairs.append(f"{reader.carriage_returns} Windows line ends (CRLF) read as line ends")
+    repairs = reader.repairs()
     if count is None:
         repairs.append(f"no header line; read as {reading.rows} words of {reading.collector.dimension} numbers")
     elif reading.rows > count:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from bilex.errors import InputError
 from bilex.formats.examine import fields_of, is_number
-from bilex.formats.streams import BOM, MAXIMUM_WORD, ByteStream, refuse_foreign
+from bilex.formats.streams import MAXIMUM_WORD
+from bilex.formats.wordlists import WordList
 
 __all__ = ["find_vocabulary", "fit_to_rows", "read_vocabulary"]
 
@@ -36,25 +37,13 @@ def read_vocabulary(path: str) -> tuple[list[bytes], list[str]]:
     A line is a word. Behind a tab, or if every line is a word and a whole number, there may be a count, which
     is dropped. An empty line stands for a row without a word, so that the others keep their rows.
     """
-    with ByteStream(path) as stream:
-        refuse_foreign(stream)
-        text = stream.read_all()
-        repairs = [*stream.repairs]
-    if text.startswith(BOM):
-        text = text[len(BOM) :]
-        repairs.append("byte order mark at the start left out")
-    lines = text.split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    returns = sum(line.endswith(b"\r") for line in lines)
-    if returns:
-        lines = [line.removesuffix(b"\r") for line in lines]
-        repairs.append(f"{returns} Windows line ends (CRLF) read as line ends")
+    listed = WordList(path, plain_file=True)
+    lines = [line for _, line in listed]
     _check_lines(path, lines)
     words = [line.partition(b"\t")[0] for line in lines]
     if lines and all(_is_word_and_count(line) for line in lines):
         words = [fields_of(line)[0] for line in lines]
-    return words, [f"{path}: {repair}" for repair in repairs]
+    return words, [f"{path}: {repair}" for repair in listed.repairs]
 
 
 def fit_to_rows(path: str, words: list[bytes], rows: int) -> list[bytes]:

@@ -1,0 +1,31 @@
+"""TOML files that a user writes, read whole."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from typing import Any
+
+from bilex.errors import InputError
+from bilex.formats.streams import ByteStream
+
+__all__ = ["read_toml"]
+
+LARGEST = 1 << 18
+"""Bytes; a configuration that a person writes is far shorter, and reading a long one takes its time."""
+
+
+def read_toml(path: str | os.PathLike[str], remedy: str = "correct it") -> dict[str, Any]:
+    """Read a TOML file; what is wrong with it is one line, with `remedy` for what is not TOML."""
+    content = bytearray(LARGEST + 1)
+    with ByteStream(path) as stream, memoryview(content) as view:
+        length = stream.readinto(view)
+    if length > LARGEST:
+        raise InputError(path, f"it is longer than {LARGEST:,} bytes", "check that it is the right file")
+    try:
+        return tomllib.loads(content[:length].decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise InputError(path, "this is not UTF-8", "convert it, e.g. with iconv") from None
+    except (ValueError, RecursionError) as error:  # also a number with thousands of digits
+        reason = " ".join(str(error).split())
+        raise InputError(path, f"this is not TOML ({reason})", remedy) from None

@@ -1,0 +1,57 @@
+"""Lists in: vocabularies, dictionaries and similarity sets, line by line, so that no line can claim much memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from bilex.errors import InputError
+from bilex.formats.lines import LineReader
+from bilex.formats.streams import MAXIMUM_WORD, ByteStream, refuse_foreign
+
+__all__ = ["MAXIMUM_LINE", "MAXIMUM_LIST", "WordList"]
+
+MAXIMUM_LINE = 3 * MAXIMUM_WORD
+"""Bytes in the longest line."""
+
+MAXIMUM_LIST = 1 << 28
+"""Bytes in the longest list, since its words are held in memory one by one, at many times their size."""
+
+_WINDOW = 1 << 20
+
+
+class WordList:
+    """The lines of a list with their numbers.
+
+    What was repaired, and whether the last line has no line end, is known once all were read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, plain_file: bool = False) -> None:
+        self.path = os.fspath(path)
+        self.repairs: list[str] = []
+        self.unfinished = False
+        self._plain_file = plain_file
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        with ByteStream(self.path, plain_file=self._plain_file) as stream:
+            refuse_foreign(stream)
+            reader, total = LineReader(stream, _WINDOW), 0
+            while len(lines := reader.take(_WINDOW)):
+                whole, number = lines.data.data, lines.first_number
+                for start, end in zip(lines.starts.tolist(), lines.ends.tolist(), strict=True):
+                    if end - start > MAXIMUM_LINE:
+                        raise InputError(
+                            self.path,
+                            f"a line of {end - start:,} bytes (at most {MAXIMUM_LINE:,} are accepted)",
+                            "check that it is the right file",
+                            line=number,
+                        )
+                    yield number, bytes(whole[start:end])
+                    number += 1
+                total += len(lines.data)
+                if total > MAXIMUM_LIST:
+                    raise InputError(
+                        self.path, f"a list of more than {MAXIMUM_LIST:,} bytes", "check that it is the right file"
+                    )
+            self.unfinished = reader.unfinished
+            self.repairs = [*stream.repairs, *reader.repairs()]
