@@ -185,10 +185,30 @@ def test_a_newer_database(reviews: Reviews, tmp_path: Path) -> None:
         Reviews(tmp_path)
 
 
-def test_a_first_decision_that_was_interrupted(tmp_path: Path) -> None:
+def test_an_emptied_database_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
     (tmp_path / "review.sqlite").touch()
+    with pytest.raises(InputError, match=r"review\.sqlite: the file is empty; delete it"):
+        Reviews(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        (("a", "b", "undone", None, 1, "now"), "undoes nothing"),
+        ((b"a", "b", "accepted", None, None, "now"), "is damaged"),
+        (("a", "b", "accepted", None, None, 3.5), "is damaged"),
+    ],
+)
+def test_rows_that_make_no_sense_are_refused(tmp_path: Path, row: tuple[object, ...], problem: str) -> None:
     with Reviews(tmp_path) as reviews:
-        assert reviews.decide(HOUSE, ACCEPTED, version=0).version == 1
+        reviews.decide(HOUSE, ACCEPTED, version=0)
+    with sqlite3.connect(tmp_path / "review.sqlite") as other:
+        other.execute("CREATE TABLE copy AS SELECT * FROM log")
+        other.execute("DROP TABLE log")
+        other.execute("CREATE TABLE log (id INTEGER PRIMARY KEY, source, target, verdict, correction, undoes, made)")
+        other.execute("INSERT INTO log (source, target, verdict, correction, undoes, made) VALUES (?,?,?,?,?,?)", row)
+    with pytest.raises(InputError, match=problem):
+        Reviews(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from bilex.embeddings import load
 from bilex.errors import BilexError, InputError
+from bilex.formats import lines as lines_module
 from bilex.formats import streams, text
 from tests.formats.helpers import fails, repaired, write
 
@@ -87,7 +88,7 @@ def test_numbers_as_tools_write_them_never_need_the_slow_path(tmp_path: Path, mo
     values = np.random.default_rng(3).standard_normal((400, 5)).tolist()
     for style in ("%.4f", "%g", "%.9g", "%.17g", "%.18e", "%r"):
         rows = [f"w{row} " + " ".join(style % value for value in vector) for row, vector in enumerate(values)]
-        path = write(tmp_path, "\n".join(["400 5", *rows]))
+        path = write(tmp_path, "\n".join(["400 5", *rows, ""]))
         oracle = np.array([[np.float32(float(style % value)) for value in vector] for vector in values])
         np.testing.assert_array_equal(load(path).vectors, oracle)
 
@@ -99,11 +100,12 @@ def test_block_edges_and_threads_do_not_show(
 ) -> None:
     vectors = np.random.default_rng(1).standard_normal((500, 7)).astype(np.float32)
     lines = [f"w{row}é " + " ".join(map(repr, vector.tolist())) for row, vector in enumerate(vectors)]
-    content = "\n".join(["500 7", *lines]).encode()
+    content = "\n".join(["500 7", *lines, ""]).encode()
     path = write(tmp_path, gzip.compress(content) if zipped else content)
     monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", threads)
     for block in (300, 301, 1024, len(content) - 1, len(content), len(content) + 1):
         monkeypatch.setattr(streams, "BLOCK", block)
+        monkeypatch.setattr(lines_module, "_PIECE", block // 2)
         embeddings = load(path)
         assert embeddings.words == tuple(f"w{row}é" for row in range(500))
         np.testing.assert_array_equal(embeddings.vectors, vectors)
@@ -128,8 +130,13 @@ def test_glove_text_has_no_header(tmp_path: Path) -> None:
     assert embeddings.vectors.tolist() == [[0.5, 1], [2, 3], [4, 5]]
 
 
-def test_three_words_and_no_line_feed_at_the_end(tmp_path: Path) -> None:
-    assert load(write(tmp_path, "3 2\na 1 2\nb 3 4\nc 5 6")).words == ("a", "b", "c")
+def test_a_last_number_that_may_be_cut_off(tmp_path: Path) -> None:
+    """With a header a program wrote the file, and it would have ended the line; a person may not have."""
+    path = write(tmp_path, "3 2\na 1 2\nb 3 4\nc 5 0.1")
+    fails(path, "the last line has no line end, .*; get the file again; if it is whole, add a line end", 4)
+    assert load(path, limit=2).words == ("a", "b")
+    path = write(tmp_path, "a 1 2\nb 3 4\nc 5 0.1")
+    assert repaired(path, "3 words of 2 numbers, the last one without a line end").words == ("a", "b", "c")
 
 
 def test_one_dimension_with_header(tmp_path: Path) -> None:
@@ -247,6 +254,6 @@ def test_a_little_bad_utf8_is_left_out(tmp_path: Path) -> None:
     rows = [b"w%d 1" % number for number in range(300)]
     rows[7] = b"caf\xe9 1"
     embeddings = repaired(
-        write(tmp_path, b"\n".join([b"300 1", *rows])), r"1 word not UTF-8 left out \(first: line 9\)"
+        write(tmp_path, b"\n".join([b"300 1", *rows, b""])), r"1 word not UTF-8 left out \(first: line 9\)"
     )
     assert len(embeddings) == 299

@@ -12,6 +12,8 @@ from bilex.formats.streams import BOM, ByteStream, Window
 
 __all__ = ["LineReader", "Lines"]
 
+_PIECE = 1 << 20
+
 
 @dataclass
 class Lines:
@@ -86,11 +88,14 @@ class LineReader:
                     line=self.number,
                 )
         stop = window.end if window.ended else last + 1
+        if stop - window.start > _PIECE:  # many short lines take more memory than their bytes
+            stop = window.buffer.rfind(b"\n", window.start, window.start + _PIECE) + 1 or stop
         data = window.array[window.start : stop]
         window.start = stop
-        self.unfinished = len(data) > 0 and data[-1] != ord("\n")
+        if len(data):
+            self.unfinished = bool(data[-1] != ord("\n"))
         breaks = np.flatnonzero(data == ord("\n")).astype(np.int64)
-        ends = np.append(breaks, len(data)) if self.unfinished else breaks
+        ends = np.append(breaks, len(data)) if len(data) and self.unfinished else breaks
         starts = np.concatenate([np.zeros(min(1, len(ends)), dtype=np.int64), ends[:-1] + 1])
         filled = ends > starts
         returns = np.zeros(len(ends), dtype=np.bool_)

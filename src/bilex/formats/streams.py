@@ -31,7 +31,7 @@ MAXIMUM_WORD = 10_000
 BOM = b"\xef\xbb\xbf"
 _HEAD = 1 << 16
 _COMPRESSED_READ = 1 << 18
-_BOMB_SIZE = 1 << 26
+_BOMB_SIZE = 1 << 20
 _BOMB_RATIO = 100  # vectors are packed to about 40%, and a dictionary hardly ever to less than 5%
 
 
@@ -46,12 +46,12 @@ class _Gunzip:
         self._path, self._raw, self._pending = path, raw, already_read
         self._member: zlib._Decompress | None = zlib.decompressobj(wbits=31)
         self.trailing_garbage = False
-        self._packed, self._unpacked = len(already_read), 0
+        self._packed = self._unpacked = 0
 
     def readinto(self, buffer: memoryview, /) -> int:
         while self._member is not None:
             if not self._pending and not self._member.unconsumed_tail:
-                self._pending = self._read()
+                self._pending = self._raw.read(_COMPRESSED_READ) or b""
                 if not self._pending:
                     raise InputError(self._path, "the gzip data stops early", "get the file again, it looks cut off")
             data = self._member.unconsumed_tail or self._pending
@@ -60,6 +60,7 @@ class _Gunzip:
                 decoded = self._member.decompress(data, len(buffer))
             except zlib.error as error:
                 raise InputError(self._path, f"the gzip data is damaged ({error})", "get the file again") from None
+            self._packed += len(data) - len(self._member.unconsumed_tail) - len(self._member.unused_data)
             if self._member.eof:
                 self._next_member(self._member.unused_data)
             if decoded:
@@ -67,11 +68,6 @@ class _Gunzip:
                 buffer[: len(decoded)] = decoded
                 return len(decoded)
         return 0
-
-    def _read(self) -> bytes:
-        packed = self._raw.read(_COMPRESSED_READ) or b""
-        self._packed += len(packed)
-        return packed
 
     def _refuse_bomb(self, unpacked: int) -> None:
         """Raise if a small file becomes a huge one, which no honest one does."""
@@ -88,7 +84,7 @@ class _Gunzip:
         self._member = None
         rest = rest.lstrip(b"\0")
         while len(rest) < 2:
-            more = self._read()
+            more = self._raw.read(_COMPRESSED_READ)
             if not more:
                 break
             rest = (rest + more).lstrip(b"\0")

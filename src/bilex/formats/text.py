@@ -21,6 +21,7 @@ from bilex.threads import thread_count
 
 __all__ = ["read_text"]
 
+_MAXIMUM_BLANKS = 10_000  # before the first word
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*")
 
 
@@ -118,6 +119,7 @@ def read_text(stream: ByteStream, limit: int | None) -> Loaded:
         for lines in _until(reader, reading, limit):
             reading.take(lines, pool)
     _check_count(reading, count, limit)
+    _check_end(reading, reader, count)
     repairs = [*stream.repairs, *_describe(reader, reading, count)]
     return reading.collector.finish((stream.path,), repairs)
 
@@ -136,7 +138,9 @@ def _shape(path: str, reader: LineReader) -> tuple[int | None, int]:
     """How many words the header promises (None without one) and how many numbers each has."""
     first = _first_row(reader)
     if first is None:
-        raise InputError(path, "the file holds nothing but blank lines", "check that it is the right file")
+        many = reader.skipped_blanks > _MAXIMUM_BLANKS
+        problem = "begins with thousands of" if many else "holds nothing but"
+        raise InputError(path, f"the file {problem} blank lines", "check that it is the right file")
     if b"\0" in first:
         raise InputError(path, "this is not text", "check that it is a file of word vectors", line=reader.number)
     header = _HEADER.fullmatch(first)
@@ -167,13 +171,15 @@ def _shape(path: str, reader: LineReader) -> tuple[int | None, int]:
 
 
 def _first_row(reader: LineReader) -> bytes | None:
-    """Return the next line that is not blank without taking it; None at the end."""
+    """Return the next line that is not blank without taking it; None at the end, or if there is no end of them."""
     while len(lines := reader.peek()):
         text = lines.text(0)
         if text.strip(b" \t"):
             return text
         reader.take(1)
         reader.skipped_blanks += 1
+        if reader.skipped_blanks > _MAXIMUM_BLANKS:
+            break
     return None
 
 
@@ -209,11 +215,24 @@ def _check_count(reading: _Reading, count: int | None, limit: int | None) -> Non
         )
 
 
+def _check_end(reading: _Reading, reader: LineReader, count: int | None) -> None:
+    """Raise if the last line has no line end, though a program wrote the file: 0.125 could have become 0.1."""
+    if count is not None and reader.unfinished and not len(reader.peek()):
+        raise InputError(
+            reading.path,
+            "the last line has no line end, so its last number may be cut off",
+            "get the file again; if it is whole, add a line end",
+            line=reader.number - 1,
+        )
+
+
 def _describe(reader: LineReader, reading: _Reading, count: int | None) -> list[str]:
     """Say what was repaired in the text itself, one sentence each."""
     repairs = reader.repairs()
     if count is None:
-        repairs.append(f"no header line; read as {reading.rows} words of {reading.collector.dimension} numbers")
+        unsure = ", the last one without a line end" if reader.unfinished and not len(reader.peek()) else ""
+        shape = f"{reading.rows} words of {reading.collector.dimension} numbers"
+        repairs.append(f"no header line; read as {shape}{unsure}")
     elif reading.rows > count:
         repairs.append(f"the header promises {count} words but {reading.rows} follow; all of them were read")
     if blanks := reader.skipped_blanks + reading.blanks:

@@ -1,0 +1,173 @@
+"""Run directories from somebody who means harm: links, devices, newer versions, tensors and settings that lie."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bilex.reviews import SCHEMA
+from tests.attacks.forgeries import HUGE, forge_manifest, forge_model, heavy, resign, safetensors
+from tests.attacks.guard import Guard
+from tests.attacks.test_vectors import refused
+
+FILES = ("run.json", "lexicon.tsv", "model.safetensors")
+
+
+def test_the_run_is_good_before_it_is_touched(guard: Guard, run: Path) -> None:
+    assert guard.open("run", run)[:2] == ("", "")
+    forge_model(run, {})
+    assert guard.open("run", run)[:2] == ("", "")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_link_out_of_the_run_directory(guard: Guard, run: Path, name: str) -> None:
+    """What it leads to is a file that would do, so nothing but the link itself can be the reason."""
+    (run / name).rename(run.parent / name)
+    (run / name).symlink_to(run.parent / name)
+    refused(guard.open("run", run), f"{name}: the link leads out of the run directory")
+    (run / name).unlink()
+    (run / name).symlink_to(f"../{name}")
+    refused(guard.open("run", run), f"{name}: the link leads out of the run directory")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_link_to_a_device(guard: Guard, run: Path, name: str) -> None:
+    (run / name).unlink()
+    (run / name).symlink_to("/dev/zero")
+    refused(guard.open("run", run), f"{name}: this is a device")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_pipe_that_nobody_writes_to(guard: Guard, run: Path, name: str) -> None:
+    (run / name).unlink()
+    os.mkfifo(run / name)
+    refused(guard.open("run", run), f"{name}: this is a pipe")
+
+
+@pytest.mark.parametrize("name", FILES[1:])
+def test_links_in_a_circle_and_folders(guard: Guard, run: Path, name: str) -> None:
+    (run / name).unlink()
+    (run / name).symlink_to(name)
+    refused(guard.open("run", run), f"{name}: the file is missing")
+    (run / name).unlink()
+    (run / name).mkdir()
+    refused(guard.open("run", run), f"{name}: this is not a file")
+
+
+def test_a_review_elsewhere_is_not_written_to(guard: Guard, run: Path) -> None:
+    with sqlite3.connect(run.parent / "theirs.sqlite") as other:
+        other.executescript(SCHEMA)
+    (run / "review.sqlite").symlink_to("../theirs.sqlite")
+    refused(guard.open("review", run), r"review\.sqlite: the link leads out")
+
+
+@pytest.mark.parametrize("version", ["9.1", "\x1b[2J\x1b]0;owned\x07", "9\n" * 1000, HUGE])
+def test_a_run_of_a_newer_version(guard: Guard, run: Path, version: object) -> None:
+    forge_manifest(run, lambda info: info.update(format=2, version=version))
+    verdict = guard.open("run", run)
+    refused(verdict, "newer bilex|its entry version is not a text")
+    assert verdict.message.isprintable()
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("nan"), -1, 1.5, True, "1", None, [], HUGE**9])
+def test_a_version_that_is_no_number(guard: Guard, run: Path, number: object) -> None:
+    forge_manifest(run, lambda info: info.update(format=number))
+    refused(guard.open("run", run), r"run\.json: its entry format is not a count")
+
+
+def longer(info: dict[str, Any]) -> None:
+    info["versions"] = ["x" * 100] * 200_000
+
+
+CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "iterations": (lambda info: info.update(iterations=[{}]), r"iterations\[0\]\.pairs is not a count"),
+    "no-number": (lambda info: info["iterations"][0].update(mean_cosine="x"), r"\[0\]\.mean_cosine is not a number"),
+    "nan": (lambda info: info["iterations"][0].update(log_likelihood=float("nan")), "log_likelihood is not a number"),
+    "method": (lambda info: info["configuration"].update(method=3), "configuration.method is not a table"),
+    "seed": (lambda info: info["configuration"]["seed"].update(agreement=[1]), "agreement is not a table"),
+    "files": (lambda info: info.update(files=3), "files is not a table"),
+    "no-files": (lambda info: info.pop("files"), "not a run.json"),
+    "no-checksum": (lambda info: info.update(files={}), "damaged or was changed"),
+    "checksum": (lambda info: info["files"].update({"lexicon.tsv": ["x"]}), "damaged or was changed"),
+    "command": (lambda info: info.update(command=[1]), r"command\[0\] is not a text"),
+    "escape": (lambda info: info.update(stopped="\x1b[2J"), "stopped is not a text"),
+    "long": (longer, "not a whole run.json"),
+}
+
+
+@pytest.mark.parametrize(("change", "mention"), CHANGES.values(), ids=CHANGES)
+def test_a_manifest_that_lies(
+    guard: Guard, run: Path, change: Callable[[dict[str, Any]], object], mention: str
+) -> None:
+    forge_manifest(run, change)
+    refused(guard.open("run", run), mention)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]\n",
+        b"{}\n",
+        b"null\n",
+        b"[" * 100_000 + b"}\n",
+        b'{"format": 1}\n',
+        b"\xff}\n",
+        b'{"a": 1' + b"0" * 10**6,
+    ],
+)
+def test_a_manifest_that_is_none(guard: Guard, run: Path, content: bytes) -> None:
+    (run / "run.json").write_bytes(content)
+    refused(guard.open("run", run), r"run\.json: this is not a")
+
+
+MODELS: dict[str, dict[str, Any]] = {
+    "a-space-larger-than-the-languages": {"omega": np.zeros((100_000, 8)), "mu": np.zeros(100_000)},
+    "a-long-word": {"source_words": np.full(20_000, ord("x"), np.uint8)},
+    "nan": {"mu": np.full(8, np.nan)},
+    "neighbours-that-are-not-there": {"source_nearest": np.full(60, HUGE)},
+    "neighbours-before-the-first": {"source_nearest": np.full(60, -1)},
+    "another-type": {"omega": np.zeros((8, 8), np.float32)},
+}
+
+
+@pytest.mark.parametrize("changes", MODELS.values(), ids=MODELS)
+def test_tensors_that_lie(guard: Guard, run: Path, changes: dict[str, Any]) -> None:
+    forge_model(run, changes)
+    refused(guard.open("run", run), "the tensor .* does not fit the others")
+
+
+def test_a_model_with_a_long_header(guard: Guard, run: Path) -> None:
+    safetensors(run / "model.safetensors", b'{"a": [' + b"[]," * 25_000_000 + b"[]]}")
+    resign(run)
+    refused(guard.open("run", run), "a header of 75,")
+
+
+def test_a_lexicon_with_a_heavy_word(guard: Guard, run: Path) -> None:
+    heavy(run / "lexicon.tsv", (run / "lexicon.tsv").read_bytes(), b"\tb\t1\t1\t1\tseed\n")
+    resign(run)
+    refused(guard.open("run", run), r"lexicon\.tsv:\d+: the line is longer than")
+
+
+@pytest.mark.parametrize("score", ["nan", "inf", "1e999", "1_0\t" + "9" * 30])
+def test_a_lexicon_without_numbers(guard: Guard, run: Path, score: str) -> None:
+    header = (run / "lexicon.tsv").read_text().split("\n")[0]
+    (run / "lexicon.tsv").write_text(f"{header}\na\tb\t{score}\t1\t1\tseed\n")
+    resign(run)
+    refused(guard.open("run", run), r"lexicon\.tsv:2: this line is not an entry")
+
+
+def test_a_manifest_names_no_other_files(guard: Guard, run: Path) -> None:
+    """Only the files of a run are ever opened, whatever the manifest lists."""
+    secret = run.parent / "secret"
+    secret.write_text("secret")
+    secret.chmod(0)
+    forge_manifest(run, lambda info: info["files"].update({"../secret": json.dumps(info["files"])}))
+    assert guard.open("run", run)[:2] == ("", "")
