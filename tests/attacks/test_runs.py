@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bilex.reviews import SCHEMA
+from bilex.reviews.database import SCHEMA
 from tests.attacks.forgeries import HUGE, forge_manifest, forge_model, heavy, resign, safetensors
 from tests.attacks.guard import Guard
 from tests.attacks.test_vectors import refused
@@ -72,7 +72,7 @@ def test_a_review_elsewhere_is_not_written_to(guard: Guard, run: Path) -> None:
 def test_a_run_of_a_newer_version(guard: Guard, run: Path, version: object) -> None:
     forge_manifest(run, lambda info: info.update(format=2, version=version))
     verdict = guard.open("run", run)
-    refused(verdict, "newer bilex|its entry version is not a text")
+    refused(verdict, "newer bilex|its entry version is not a line of text")
     assert verdict.message.isprintable()
 
 
@@ -97,7 +97,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "no-checksum": (lambda info: info.update(files={}), "damaged or was changed"),
     "checksum": (lambda info: info["files"].update({"lexicon.tsv": ["x"]}), "damaged or was changed"),
     "command": (lambda info: info.update(command=[1]), r"command\[0\] is not a text"),
-    "escape": (lambda info: info.update(stopped="\x1b[2J"), "stopped is not a text"),
+    "escape": (lambda info: info.update(stopped="\x1b[2J"), "stopped is not a line of text"),
     "long": (longer, "not a whole run.json"),
 }
 

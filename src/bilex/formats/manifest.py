@@ -17,13 +17,13 @@ __all__ = ["parse_manifest"]
 LARGEST = 1 << 24
 """Bytes; a review of 200,000 pairs, the longest thing that is ever in there, takes about half."""
 
-NUMBER, COUNT, TEXT, FLAG = "a number", "a count", "a text", "true or false"
+NUMBER, COUNT, TEXT, LINE, FLAG = "a number", "a count", "a text", "a line of text", "true or false"
 FILES = [{"path": TEXT, "sha256": (TEXT, None)}]
 SIDE = {"words": COUNT, "dimension": COUNT, "files": FILES}
 SHAPE: Any = {  # a list holds any number of its one item; a tuple gives a choice; other keys may stand beside these
     "format": COUNT,
     "files": {},
-    "version": TEXT,
+    "version": LINE,
     "versions": {},
     "command": ([TEXT], None),
     "configuration": {
@@ -40,11 +40,13 @@ SHAPE: Any = {  # a list holds any number of its one item; a tuple gives a choic
     },
     "inputs": {"source": SIDE, "target": SIDE},
     "threads": COUNT,
-    "stopped": TEXT,
+    "stopped": LINE,
     "seconds": NUMBER,
     "pairs": COUNT,
-    "iterations": [{"pairs": COUNT, "mean_cosine": NUMBER, "log_likelihood": NUMBER, "certificate_gap": NUMBER}],
-    "verdict": {"level": TEXT},
+    "iterations": [
+        {"pairs": COUNT, "mean_cosine": NUMBER, "log_likelihood": NUMBER, "certificate_gap": (NUMBER, None)}
+    ],
+    "verdict": {"level": LINE},
 }
 AGREEMENT = {"words": COUNT, "matched": COUNT, "near": COUNT}
 
@@ -101,6 +103,8 @@ def is_a(value: Any, kind: str | None) -> bool:
     if kind is None:
         return value is None
     if kind == TEXT:
+        return isinstance(value, str)
+    if kind == LINE:
         return isinstance(value, str) and value.isprintable()
     if kind == FLAG:
         return isinstance(value, bool)

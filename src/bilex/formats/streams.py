@@ -31,7 +31,7 @@ MAXIMUM_WORD = 10_000
 BOM = b"\xef\xbb\xbf"
 _HEAD = 1 << 16
 _COMPRESSED_READ = 1 << 18
-_BOMB_SIZE = 1 << 20
+_BOMB_SIZE = 1 << 18
 _BOMB_RATIO = 100  # vectors are packed to about 40%, and a dictionary hardly ever to less than 5%
 
 

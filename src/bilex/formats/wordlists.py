@@ -17,7 +17,7 @@ MAXIMUM_LINE = 3 * MAXIMUM_WORD
 MAXIMUM_LIST = 1 << 28
 """Bytes in the longest list, since its words are held in memory one by one, at many times their size."""
 
-_WINDOW = 1 << 20
+_WINDOW = 1 << 18
 
 
 class WordList:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bilex.errors import InputError
+from bilex.formats.atomic import atomic_write
+from bilex.rundir import own_file
 
 __all__ = ["connect", "speaking", "transaction"]
 
@@ -31,15 +33,18 @@ PRAGMA user_version = {FORMAT};
 
 def connect(path: Path, *, create: bool) -> sqlite3.Connection:
     """Connect to the file, and check that it is ours."""
+    if create:
+        make_review(path)
+    path = own_file(path.parent, path.name)
     with speaking(path):
-        address = f"{path.resolve().as_uri()}?mode={'rwc' if create else 'rw'}"
+        if not path.stat().st_size:
+            raise InputError(path, "the file is empty", "delete it; the next decision makes it again")
+        address = f"{path.resolve().as_uri()}?mode=rw"
         connection = sqlite3.connect(
             address, uri=True, timeout=10, isolation_level=None, check_same_thread=False, cached_statements=16
         )
         try:
             connection.execute("PRAGMA synchronous = EXTRA")  # on the disk when the call returns
-            if create or not path.stat().st_size:  # empty: the first decision did not get far
-                make_schema(connection)
             check(connection, path)
         except BaseException:
             connection.close()
@@ -48,11 +53,18 @@ def connect(path: Path, *, create: bool) -> sqlite3.Connection:
 
 
 def check(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise if the file is not a review, or one of a newer bilex."""
+    """Raise if the file is not a review, not whole, or one of a newer bilex."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
         raise InputError(path, "this is not a review of bilex", "move the file away")
+    connection.execute("BEGIN")  # nobody can write until it ends
+    (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    (pages,), (size,) = (connection.execute(f"PRAGMA page_{what}").fetchone() for what in ("count", "size"))
+    cut = path.stat().st_size < pages * size  # SQLite itself takes a last page that is cut for one of zeros
+    connection.execute("COMMIT")
+    if cut or found != "ok":
+        raise InputError(path, "the review is damaged or cut off", "move the file away")
     if version > FORMAT:
         raise InputError(path, "this review was written by a newer bilex", "update bilex")
 
@@ -81,21 +93,10 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def make_schema(connection: sqlite3.Connection) -> None:
-    """Make the table, unless another process was quicker."""
-    with transaction(connection):
-        (objects,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if not objects:
-            for statement in split_statements(SCHEMA):
-                connection.execute(statement)
-
-
-def split_statements(script: str) -> list[str]:
-    """Part a script into statements: `executescript` would commit between them."""
-    statements, rest = [], ""
-    for piece in script.strip().split("\n"):
-        rest += piece + "\n"
-        if sqlite3.complete_statement(rest):
-            statements.append(rest.strip())
-            rest = ""
-    return statements
+def make_review(path: Path) -> None:
+    """Put an empty review into its place, whole or not at all, unless another process was quicker."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA)
+        content = connection.serialize()
+    with atomic_write(path, replace=False) as file:
+        file.write(content)

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bilex.errors import BilexError
+from bilex.errors import BilexError, InputError
 from bilex.reviews.database import connect, speaking, transaction
 from bilex.rundir import REVIEWS
 
@@ -80,9 +80,7 @@ class Reviews:
         self._latest: list[tuple[int, Pair]] = []  # all decisions that are not undone, oldest first
         self._seen = 0
         with self._lock:
-            if self.path.exists():
-                self._connection = connect(self.path, create=False)
-                self._catch_up()
+            self._catch_up()
 
     def close(self) -> None:
         """Close the database."""
@@ -196,7 +194,7 @@ class Reviews:
     def _catch_up(self) -> None:
         """Read the rows that were added since the last time, by this process or by another."""
         if self._connection is None:
-            if not self.path.exists():
+            if not os.path.lexists(self.path):
                 return
             self._connection = connect(self.path, create=False)
         with speaking(self.path):
@@ -205,9 +203,13 @@ class Reviews:
             ).fetchall()
         for number, source, target, verdict, correction, made in rows:
             pair = (source, target)
+            if not all(isinstance(text, str) for text in (*pair, verdict, correction or "", made)):
+                raise InputError(self.path, f"row {number} of the review is damaged", "move the file away")
             stack = self._stacks.setdefault(pair, [])
             self._counts[stack[-1].verdict if stack else UNDECIDED] -= 1
             if verdict == UNDONE:
+                if not stack:
+                    raise InputError(self.path, f"row {number} of the review undoes nothing", "move the file away")
                 undone = stack.pop().version
                 self._latest = [item for item in self._latest if item[0] != undone]
             else:

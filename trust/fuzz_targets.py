@@ -1,0 +1,273 @@
+"""What is fuzzed: every reader of bilex, given a file made of the fuzzer's bytes.
+
+A target may end with `BilexError` and with nothing else. Buffers are made tiny, so that small inputs meet the edges
+of blocks; some targets complete the bytes (a length, a checksum, a neighbour file) to get past the first check.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import shutil
+import struct
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from bilex.embeddings import Embeddings
+from bilex.errors import BilexError
+
+__all__ = ["TARGETS", "Reader", "examples", "shrink_buffers"]
+
+VEC = b"3 2\nthe 0.25 -0.5\nof 1e-3 2\nNew York +.5 4.\n"
+HEADER = b"source\ttarget\tscore\trank\tmutual\torigin\n"
+SWEEP = b"""data = "d"
+pairs = ["en-fr"]
+seeds = ["identical"]
+methods = ["ruder2018"]
+[method.own]
+prior = "2:2"
+"""
+
+
+class Inline:
+    """Stands for a pool of threads and does the work at once."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def submit(self, work: Callable[..., object], *arguments: object) -> Inline:
+        """Do it."""
+        work(*arguments)
+        return self
+
+    def result(self) -> None:
+        """Give nothing, as the kernels do."""
+
+
+def shrink_buffers() -> None:
+    """Make the readers' buffers and limits tiny."""
+    from bilex.formats import lines, streams, text, word2vec, wordlists
+
+    changes: dict[Any, dict[str, Any]] = {
+        streams: {"BLOCK": 600, "_HEAD": 200, "_COMPRESSED_READ": 100, "_BOMB_SIZE": 2000},
+        word2vec: {"BLOCK": 300, "MAXIMUM_WORD": 40},
+        wordlists: {"_WINDOW": 300, "MAXIMUM_LINE": 120, "MAXIMUM_LIST": 3000},
+        lines: {"_PIECE": 150},
+        text: {"MAXIMUM_WORD": 40, "ThreadPoolExecutor": Inline},
+    }
+    for module, values in changes.items():
+        for name, value in values.items():
+            setattr(module, name, value)
+
+
+class Reader:
+    """A target with a folder of its own."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.folder = Path(
+            tempfile.mkdtemp(prefix="bilex-fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
+        )
+        self._read = TARGETS[name]
+        if name == "run":
+            self.files = run_files(self.folder)
+
+    def __call__(self, data: bytes) -> bool:
+        """Read the bytes; say whether they were accepted."""
+        try:
+            self._read(self, data)
+        except BilexError as error:
+            if "\n" in str(error):
+                raise AssertionError("the message has more than one line") from error
+            return False
+        return True
+
+    def close(self) -> None:
+        """Throw the folder away."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def write(self, name: str, data: bytes) -> Path:
+        """Write a file."""
+        path = self.folder / name
+        path.write_bytes(data)
+        return path
+
+
+def load(path: Path) -> None:
+    """Read vectors, and check what every user of them relies on."""
+    import bilex
+
+    loaded = bilex.load(path)
+    assert len(loaded.words) == len(loaded.vectors) == len(set(loaded.words)) > 0
+    assert np.isfinite(loaded.vectors).all()
+    assert all(loaded.words)
+
+
+def read_text(reader: Reader, data: bytes) -> None:
+    load(reader.write("a.vec", data))
+
+
+def read_gzip(reader: Reader, data: bytes) -> None:
+    """Pack the bytes if the first one is odd, and damage the packed ones at a place that the second one tells."""
+    choice, content = data[:2], data[2:]
+    if len(choice) == 2 and choice[0] & 1:
+        content = gzip.compress(content, 1, mtime=0)
+        if choice[0] & 2:
+            content = content[: choice[1]]
+        if choice[0] & 4:
+            content += content
+    load(reader.write("a.vec.gz", content))
+
+
+def read_word2vec(reader: Reader, data: bytes) -> None:
+    load(reader.write("a.bin", data))
+
+
+def read_npy(reader: Reader, data: bytes) -> None:
+    """Take the number of words from the first byte; put the magic and the header's length before the rest, if even."""
+    reader.write("a.vocab", b"".join(b"%d\n" % word for word in range(data[0] % 5 if data else 0)))
+    content = data[1:]
+    if data and not data[0] & 128:
+        header, _, rest = content.partition(b"\n")
+        content = b"\x93NUMPY\x01\x00" + struct.pack("<H", min(len(header) + 1, 65535)) + header + b"\n" + rest
+    load(reader.write("a.npy", content))
+
+
+def read_vocabulary(reader: Reader, data: bytes) -> None:
+    if not (reader.folder / "b.npy").exists():
+        np.save(reader.folder / "b.npy", np.ones((3, 2), np.float32))
+    reader.write("b.vocab", data)
+    load(reader.folder / "b.npy")
+
+
+def read_safetensors(reader: Reader, data: bytes) -> None:
+    """Put the header's length before it, unless the first byte says otherwise; the header ends with a line end."""
+    content = data[1:]
+    if data and not data[0] & 1:
+        header, _, rest = content.partition(b"\n")
+        content = struct.pack("<Q", len(header)) + header + rest
+    load(reader.write("a.safetensors", content))
+
+
+def read_dictionary(reader: Reader, data: bytes) -> None:
+    from bilex.formats.pairs import read_pairs
+
+    pairs = read_pairs(reader.write("a.txt", data))
+    assert pairs and all(source and target for source, target in pairs)
+
+
+def read_similarity(reader: Reader, data: bytes) -> None:
+    from bilex.formats.similarity_sets import read_similarity_set
+
+    pairs = read_similarity_set(reader.write("a.txt", data))
+    assert pairs and all(np.isfinite(pair.score) for pair in pairs)
+
+
+def read_toml(reader: Reader, data: bytes) -> None:
+    """Read a method, a sweep or a layout, as the first byte says."""
+    from bilex.experiments.layouts import find_layout
+    from bilex.experiments.sweep import read_sweep
+    from bilex.methods import find_method
+
+    kind = (data[0] if data else 0) % 3
+    path = reader.write(("own.toml", "sweep.toml", "bilex.toml")[kind], data[1:])
+    if kind == 0:
+        find_method(str(path))
+    elif kind == 1:
+        read_sweep(path)
+    else:
+        find_layout(reader.folder, str(path))
+
+
+def read_run(reader: Reader, data: bytes) -> None:
+    """Put the bytes in the place of a file that the first byte names, with the right checksum, and use the run."""
+    from bilex.report import judge
+    from bilex.rundir import LEXICON, MANIFEST, MODEL
+    from bilex.runs import Run
+
+    files = dict(reader.files)
+    name = (MANIFEST, LEXICON, MODEL)[(data[0] if data else 0) % 3]
+    files[name] = data[1:]
+    if name != MANIFEST:
+        info = json.loads(files[MANIFEST])
+        info["files"][name] = hashlib.sha256(files[name]).hexdigest()
+        files[MANIFEST] = json.dumps(info).encode() + b"\n"
+    for file, content in files.items():
+        (reader.folder / "run" / file).write_bytes(content)
+    run = Run.load(reader.folder / "run")
+    if {"version", "configuration", "inputs", "threads", "stopped", "seconds", "iterations"} <= run.info.keys():
+        judge(run)
+        repr(run), run._repr_html_()
+    run.translate(run.source.words[0])
+
+
+TARGETS: dict[str, Callable[[Reader, bytes], None]] = {
+    "text": read_text,
+    "gzip": read_gzip,
+    "word2vec": read_word2vec,
+    "npy": read_npy,
+    "vocabulary": read_vocabulary,
+    "safetensors": read_safetensors,
+    "dictionary": read_dictionary,
+    "similarity": read_similarity,
+    "toml": read_toml,
+    "run": read_run,
+}
+
+
+def run_files(folder: Path) -> dict[str, bytes]:
+    """Make a small run and give its files."""
+    import bilex
+
+    rng = np.random.default_rng(0)
+    words = tuple("abcdef")
+    vectors = Embeddings(words, rng.normal(size=(6, 3)).astype(np.float32), name="x")
+    bilex.induce(vectors, vectors, max_iterations=2).save(folder / "run")
+    names = ("run.json", "lexicon.tsv", "model.safetensors")
+    return {name: (folder / "run" / name).read_bytes() for name in names}
+
+
+def examples(name: str, folder: Path) -> list[bytes]:
+    """Give inputs that a target accepts, or nearly, to start from."""
+    binary = b"2 2\na " + struct.pack("<2f", 1, 2) + b"\nbc " + struct.pack("<2f", 3, -4) + b"\n"
+    npy = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n" + struct.pack("<4f", 1, 2, 3, 4)
+    tensors = {
+        "vectors": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},
+        "words": {"dtype": "U8", "shape": [3], "data_offsets": [16, 19]},
+    }
+    packed = json.dumps(tensors).encode() + b"\n" + struct.pack("<4f", 1, 2, 3, 4) + b"a\nb"
+    if name == "run":
+        files = run_files(folder)
+        shutil.rmtree(folder / "run")
+        return [bytes([place]) + content for place, content in enumerate(files.values())]
+    return {
+        "text": [
+            VEC,
+            VEC[4:],
+            b"\xef\xbb\xbf2 1\r\na 1\r\n\r\nb nan\r\n",
+            b"a -1.5E+10 .5e-320 1234567890123456789012\n",
+        ],
+        "gzip": [b"\1\0" + VEC, b"\3\x30" + VEC, b"\5\0" + VEC, b"\0\0" + gzip.compress(VEC, mtime=0)],
+        "word2vec": [binary, b"2 2\na " + struct.pack("<2f", 1, 2) + b"b " + struct.pack("<2f", 3, -4)],
+        "npy": [b"\2" + npy, b"\2" + npy.replace(b"<f4", b">f2").replace(b"False", b"True")],
+        "vocabulary": [b"a\nb\nc\n", b"a 10\nb 9\nc 8\n", b"a\t10\r\nb\t9\r\n\r\n\r\n"],
+        "safetensors": [b"\0" + packed, b"\0" + packed.replace(b"F32", b"BF16").replace(b"[2, 2]", b"[2, 4]")],
+        "dictionary": [b"house maison\ncat chat\n", b"new york\tnew york\r\n\r\n", b"\xef\xbb\xbfa b\n"],
+        "similarity": [b"house\tmaison\t3.5\n", b"word1\tword2\tscore\na b\tc d\t1e-1\r\n"],
+        "toml": [
+            b"\0base = 'ruder2018'\nprior = '2:2'\nmax_rank = 20000\nlog_odds = -0.5\nexact = true\n",
+            b"\1" + SWEEP,
+            b"\2vectors = '{language}.vec'\n[gold]\ntest = ['{source}-{target}.txt']\n",
+        ],
+    }[name]
