@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from bilex.errors import InputError
 from bilex.formats.examine import is_number
-from bilex.formats.wordlists import WordList, decoded
 from bilex.formats.streams import display
+from bilex.formats.wordlists import WordList, decoded
 
 __all__ = ["SimilarityPair", "read_similarity_set"]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 
-from bilex.errors import InputError
+from bilex.errors import BilexWarning, InputError
 from bilex.formats.lines import LineReader
 from bilex.formats.streams import MAXIMUM_WORD, ByteStream, refuse_foreign
 
-__all__ = ["MAXIMUM_LINE", "MAXIMUM_LIST", "WordList"]
+__all__ = ["MAXIMUM_LINE", "MAXIMUM_LIST", "WordList", "decoded"]
 
 MAXIMUM_LINE = 3 * MAXIMUM_WORD
 """Bytes in the longest line."""
@@ -31,6 +32,11 @@ class WordList:
         self.repairs: list[str] = []
         self.unfinished = False
         self._plain_file = plain_file
+
+    def warn(self) -> None:
+        """Say what was repaired, to whoever called the function that called this one."""
+        for repair in self.repairs:
+            warnings.warn(f"{self.path}: {repair}", BilexWarning, stacklevel=3)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         with ByteStream(self.path, plain_file=self._plain_file) as stream:
@@ -55,3 +61,11 @@ class WordList:
                     )
             self.unfinished = reader.unfinished
             self.repairs = [*stream.repairs, *reader.repairs()]
+
+
+def decoded(path: str, number: int, fields: list[bytes]) -> list[str]:
+    """Decode the fields of a line, or say which line is not UTF-8."""
+    try:
+        return [field.decode("utf-8") for field in fields]
+    except UnicodeDecodeError:
+        raise InputError(path, "the line is not UTF-8", "convert to UTF-8, e.g. with iconv", line=number) from None
