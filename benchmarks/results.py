@@ -91,6 +91,7 @@ def machine() -> dict[str, str | int]:
         "cpu": cpu_model(),
         "cores": os.cpu_count() or 1,
         "system": f"{platform.system()} {platform.machine()}",
+        "load": f"{os.getloadavg()[0]:.1f}",
         "python": platform.python_version(),
         **{library: installed(library) for library in LIBRARIES},
     }
