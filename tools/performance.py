@@ -160,7 +160,8 @@ def plot(points: list[Entry]) -> None:
             ticks = sorted({entry["details"]["words"] for entry in points})
             axes.set_xticks(ticks, [f"{tick / 1000:g}k" for tick in ticks])
             axes.minorticks_off()
-            axes.legend(frameon=False, fontsize=8)
+            axes.set_ylim(top=12 * axes.get_ylim()[1])  # room for the legend above the lines
+            axes.legend(frameon=False, fontsize=8, loc="upper left", ncols=2, columnspacing=1.0)
         (DOCS / "performance").mkdir(exist_ok=True)
         figure.savefig(DOCS / "performance" / "growth.svg", metadata={"Date": None})
 
