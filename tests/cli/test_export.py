@@ -15,11 +15,13 @@ import bilex as package
 from bilex.cli.export import suffixed
 from bilex.formats.pairs import read_pairs
 from bilex.lexicon import Lexicon
+from bilex.reviews import Reviews
 from bilex.runs import Run
 from tests.cli.helpers import COMMAND, Bilex, contents, refused, spawn
 from tests.cli.test_process import watch
 from tests.languages import make_languages
 
+ENTRY = "{http://www.tei-c.org/ns/1.0}entry"
 SPACED = ("new york", "tab\tbed", "=1+1", "\u202eevil", "</script><img src=x onerror=alert(1)>", "nul\x00nul")
 
 
@@ -94,6 +96,29 @@ def test_one_side_is_one_file_of_that_name(bilex: Bilex, work: Path) -> None:
     assert done.out == "t.bin\n"
     assert package.load("t.bin").words == Run.load("run").target.words
     assert not list(work.glob("t.*.bin"))
+
+
+def test_a_reviewed_lexicon_goes_out_as_it_was_reviewed(bilex: Bilex, work: Path) -> None:
+    refused(bilex("export", "run", "--format", "tei", "--reviewed"), "nobody has reviewed this run yet")
+    first, second, third, *_ = [(entry.source, entry.target) for entry in Run.load(work / "run").lexicon]
+    with Reviews(work / "run") as reviews:
+        reviews.decide(first, "rejected", version=0)
+        reviews.decide(second, "corrected", "a better <word>", version=0)
+        reviews.decide(third, "accepted", version=0)
+    tei = bilex("export", "run", "--format", "tei", "--reviewed").out
+    found = {
+        entry.findtext(".//{*}orth"): entry.findtext(".//{*}quote") for entry in ElementTree.fromstring(tei).iter(ENTRY)
+    }
+    assert first[0] not in found
+    assert found[second[0]] == "a better <word>"
+    assert found[third[0]] == third[1]
+    assert list(found)[:2] == [second[0], third[0]]
+    outcome = bilex("export", "run", "--format", "muse", "--reviewed")
+    assert "1 pair with a space" in outcome.err
+    muse = outcome.out
+    assert f"{third[0]} {third[1]}\n" in muse
+    assert not any(line.startswith(f"{first[0]} ") for line in muse.splitlines())
+    refused(bilex("export", "run", "--reviewed"), "--reviewed is for muse and tei", code=2)
 
 
 def test_what_a_format_cannot_hold_is_left_out_and_counted(bilex: Bilex, hostile: Path, tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ ATTRIBUTES = {
 def check_tei(element: ElementTree.Element) -> None:
     """Check an element and all in it against the part of TEI P5 that FreeDict's dictionaries and ours use.
 
-    There is no schema here to validate with: the table above is written from TEI's guidelines.
+    There is no schema here to validate with: the table above is written from memory of TEI's rules.
     """
     assert element.tag.startswith(TEI)
     name = element.tag.removeprefix(TEI)

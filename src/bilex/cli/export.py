@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import click
 from bilex.cli.options import quiet_option, run_argument
 
 if TYPE_CHECKING:
+    from bilex.formats.lexicons import Row
     from bilex.progress import Reporter
     from bilex.runs import Run
 
@@ -27,6 +28,7 @@ VECTORS = {  # the endings that a file of the format may have
 }
 SEPARATING = re.compile(r"[ \t\r\n]")
 LINES_AT_A_TIME = 1000
+WORDS_ONLY = ("muse", "tei")  # a correction has no score
 
 
 @click.command()
@@ -45,13 +47,14 @@ LINES_AT_A_TIME = 1000
     type=click.Choice(["source", "target", "both"]),
     help="Whose vectors; both makes two files, such as FILE.en.vec and FILE.fr.vec.  [default: both]",
 )
+@click.option("--reviewed", is_flag=True, help="As it was reviewed: rejected pairs left out, corrections put in.")
 @quiet_option
-def export(run: str, form: str, output: str | None, side: str | None, quiet: bool) -> None:
+def export(run: str, form: str, output: str | None, side: str | None, reviewed: bool, quiet: bool) -> None:
     """Write the lexicon of RUN, or its vectors, in another program's format.
 
     tsv is the table of the run, jsonl the same as one JSON object per line, muse two words per line, tei a dictionary
     for FreeDict's tools. vec, bin and safetensors hold the words of each language with their vectors in the shared
-    space, of length 1, so that inner products are cosines.
+    space, of length 1, so that inner products are cosines. --reviewed is for muse and tei, which hold only words.
 
     Words are written as they are. To open a tsv in a spreadsheet, import its columns as text: a word such as =1+1 is a
     formula to it.
@@ -63,19 +66,24 @@ def export(run: str, form: str, output: str | None, side: str | None, quiet: boo
         raise click.UsageError(f"--side is for vectors, and {form} is a lexicon", click.get_current_context())
     if form in VECTORS:
         check_vector_file(form, output)
+    if reviewed and form not in WORDS_ONLY:
+        raise click.UsageError(
+            f"--reviewed is for {' and '.join(WORDS_ONLY)}; the page exports the decisions as a table"
+        )
     if output is not None and Path(output).resolve().parent == Path(run).resolve():
         raise click.UsageError(f"{output}: a run holds only its own files; choose a place outside {run}")
     with watch(quiet) as reporter:
         reporter.stage("reading")
         loaded = Run.load(run)
+        rows = reviewed_rows(loaded, run) if reviewed else list(loaded.lexicon)
         written = [output] if output is not None else []
         if form in VECTORS and output is not None:
             written = write_sides(loaded, output, side or "both", reporter)
         elif output is not None:
             reporter.stage(f"writing {output}")
-            write_lines(output, lexicon_lines(loaded, form), len(loaded.lexicon), reporter)
+            write_lines(output, lexicon_lines(loaded, form, rows), len(rows), reporter)
     if output is None:  # as UTF-8, whatever the locale is
-        sys.stdout.buffer.writelines(line.encode("utf-8") for line in lexicon_lines(loaded, form))
+        sys.stdout.buffer.writelines(line.encode("utf-8") for line in lexicon_lines(loaded, form, rows))
         sys.stdout.buffer.flush()
     if not quiet:
         for name in written:
@@ -91,14 +99,24 @@ def check_vector_file(form: str, output: str | None) -> None:
         raise click.UsageError(f"{output}: the name of a {form} file ends in {', '.join(VECTORS[form])}", context)
 
 
-def lexicon_lines(run: Run, form: str) -> Iterable[str]:
-    """Give the lines of the lexicon in one of its formats."""
+def reviewed_rows(run: Run, folder: str) -> list[Row]:
+    """Give the pairs that the review left or put in, in the order of the source words' frequency."""
+    from bilex.reviews import read_reviewed
+
+    pairs = read_reviewed(Path(folder) / "reviewed").pairs
+    last = len(run.source)
+    ordered = sorted(pairs, key=lambda pair: run.source.index.get(pair[0], last))
+    return [(source, target, 0.0, 0, False, "") for source, target in ordered]
+
+
+def lexicon_lines(run: Run, form: str, rows: Sequence[Row]) -> Iterable[str]:
+    """Give the lines of a lexicon in one of its formats."""
     from bilex.formats.lexicons import jsonl_lines, muse_lines, tei_lines, tsv_lines
     from bilex.version import __version__
 
     if form == "tei":
-        return tei_lines(list(run.lexicon), run.source.name, run.target.name, f"bilex {__version__}")
-    return {"tsv": tsv_lines, "jsonl": jsonl_lines, "muse": muse_lines}[form](run.lexicon)
+        return tei_lines(rows, run.source.name, run.target.name, f"bilex {__version__}")
+    return {"tsv": tsv_lines, "jsonl": jsonl_lines, "muse": muse_lines}[form](rows)
 
 
 def write_lines(path: str, lines: Iterable[str], entries: int, reporter: Reporter) -> None:
