@@ -148,6 +148,7 @@ def test_a_move_that_fails_brings_the_old_run_back(
             raise OSError(28, "No space left on device")
         return rename(path, place)
 
+    monkeypatch.setattr("bilex.formats.folders.exchange", lambda *_: False)
     monkeypatch.setattr(Path, "rename", fail)
     with pytest.raises(BilexError, match=r"run: cannot be written \(No space left on device\); check the disk"):
         run.save(saved)

@@ -31,6 +31,7 @@ from bilex.edge_prior import FEATURES, EdgePrior, Examples, Features, heaviest, 
 from bilex.em import Fit, Iteration, Settings, fit
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
+from bilex.journal import Journal
 from bilex.methods import CHOOSE, METHODS, Method
 from bilex.model import Theta
 from bilex.progress import Reporter
@@ -73,13 +74,14 @@ class Chosen:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The prepared vectors of both languages, what is settled, and who searches and watches."""
+    """The prepared vectors of both languages, what is settled, and who searches, watches and takes notes."""
 
     source: Embeddings
     target: Embeddings
     constraints: Constraints
     engine: Engine
     reporter: Reporter
+    journal: Journal = field(default_factory=Journal)
 
     def learn(
         self,
@@ -91,6 +93,7 @@ class Task:
         report: Callable[[Iteration], None] = lambda iteration: None,
     ) -> Fit:
         """Run the method from the given pairs."""
+        resume, checkpoint = self.journal.next()
         return fit(
             self.source.vectors,
             self.target.vectors,
@@ -101,6 +104,8 @@ class Task:
             self.constraints,
             start=start,
             edge_prior=edge_prior,
+            checkpoint=checkpoint,
+            resume=resume,
         )
 
     def frequent(self, most: int | None) -> tuple[Vectors, Vectors]:
@@ -116,9 +121,10 @@ def fit_method(
     engine: Engine,
     reporter: Reporter,
     constraints: Constraints,
+    journal: Journal | None = None,
 ) -> Chosen:
     """Run EM as the method says, and decide first what it leaves open."""
-    task = Task(source, target, constraints, engine, reporter)
+    task = Task(source, target, constraints, engine, reporter, journal or Journal())
     base = METHODS.get(method.name, method)
     if constraints and not method.self_learning and base.supervision == CHOOSE:  # an earlier run had decided so
         method = replace(method, self_learning=True, maps=base.maps, supervision="soft")

@@ -25,7 +25,7 @@ from bilex.matching import Matching
 from bilex.model import Expectation, Theta, log_likelihood, maximise
 from bilex.priors import Prior
 
-__all__ = ["Fit", "Iteration", "Settings", "fit", "viterbi_em"]
+__all__ = ["Fit", "Iteration", "Settings", "State", "fit", "viterbi_em"]
 
 CONVERGED = "converged: the mean cosine of the induced pairs no longer changes"
 NOTHING_MATCHED = "failed: no pair of words is a better explanation than none"
@@ -119,6 +119,18 @@ class Fit:
     stopped: str
 
 
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where EM is between two iterations: all it needs to go on as if it had never stopped.
+
+    `matching` is the last E-step's, from whose pairs and duals the next one starts; a soft E-step has none.
+    """
+
+    theta: Theta
+    matching: Matching | None
+    iterations: tuple[Iteration, ...]
+
+
 def viterbi_em(
     theta: Theta,
     source: Vectors,
@@ -129,39 +141,43 @@ def viterbi_em(
     constraints: Constraints | None = None,
     given: tuple[Vectors, Vectors] | None = None,
     edge_prior: EdgePrior | None = None,
+    checkpoint: Callable[[State], None] = lambda state: None,
+    resume: State | None = None,
 ) -> Fit:
     """Alternate the E-step and the M-step from θ on until convergence (Algorithm 1).
 
     `given` are rows that every M-step lays on each other, whatever the matching; `edge_prior` is p(m) where that is
-    learnt (`bilex.edge_prior`).
+    learnt (`bilex.edge_prior`). After each iteration its state goes to `checkpoint`; `resume` is such a state, and the
+    work goes on from there.
     """
-    e_step, matching, iterations = E_STEPS[settings.e_step], None, list[Iteration]()
-    stopped = ""
-    while not stopped:
+    e_step, state = E_STEPS[settings.e_step], resume or State(theta, None, ())
+    theta, matching, iterations = state.theta, state.matching, list(state.iterations)
+    for iteration in iterations:
+        report(iteration)
+    problem = Problem(
+        settings.prior,
+        settings.candidates,
+        settings.temperature,
+        settings.exact,
+        engine,
+        constraints or Constraints(),
+        settings.weights,
+        edge_prior,
+    )
+    while not (stopped := why_stop(iterations, settings)):
         clock = Stopwatch()
-        problem = Problem(
-            settings.prior_at(len(iterations)),
-            settings.candidates,
-            settings.temperature,
-            settings.exact,
-            engine,
-            constraints or Constraints(),
-            settings.weights,
-            edge_prior,
-            clock.lap,
-        )
+        prior = settings.prior_at(len(iterations))
         # E-step; Viterbi: m* = argmax log p(m | S, T), with the exact matching
-        belief = e_step(theta, source, target, problem, matching)
+        belief = e_step(theta, source, target, replace(problem, prior=prior, lap=clock.lap), matching)
         # M-step: Ω by Procrustes, μ = centroid of the unmatched targets
         theta = maximise(theta, target, beside(given, belief.expected), settings.maps, settings.steps)
         clock.lap("mapping")
         matching = belief.matching
-        iterations.append(describe(theta, source, target, belief, problem.prior, clock))
+        iterations.append(describe(theta, source, target, belief, prior, clock))
         report(iterations[-1])
-        stopped = why_stop(iterations, settings)
+        checkpoint(State(theta, matching, tuple(iterations)))
     if matching is None:  # a soft E-step: the lexicon is the best edge set under the parameters it led to
-        silent = replace(problem, lap=lambda part: None)  # its time is no part of the last iteration
-        matching = E_STEPS["viterbi"](theta, source, target, silent, None).matching
+        matching = E_STEPS["viterbi"](theta, source, target, problem, None).matching
         assert matching is not None
     return Fit(theta, matching, tuple(iterations), stopped)
 
@@ -180,6 +196,8 @@ def why_stop(iterations: list[Iteration], settings: Settings) -> str:
     The paper's rule is that the mean cosine improves by less than the tolerance. With a partial matching it falls
     while the matching grows, so a change in either direction counts.
     """
+    if not iterations:
+        return ""
     if iterations[-1].pairs == 0:
         return NOTHING_MATCHED
     settled = settings.slack_left(len(iterations) - 1) == 0
@@ -244,6 +262,8 @@ def fit(
     *,
     start: Theta | None = None,
     edge_prior: EdgePrior | None = None,
+    checkpoint: Callable[[State], None] = lambda state: None,
+    resume: State | None = None,
 ) -> Fit:
     """Run EM from the pairs of a seed, on the `max_rank` most frequent words of both languages.
 
@@ -266,7 +286,8 @@ def fit(
         return Fit(theta, belief.matching, (iteration,), SEED_ONLY)
     if settings.prior.sources_choose:
         mirrored = replace(settings, prior=settings.prior.mirrored())
-        other = fit(target, source, (columns, rows), mirrored, engine, report, constraints.mirrored())
+        turned = (target, source, (columns, rows), mirrored, engine, report, constraints.mirrored())
+        other = fit(*turned, checkpoint=checkpoint, resume=resume)
         return Fit(other.theta.mirrored(), other.matching.mirrored(), other.iterations, other.stopped)
     theta = start or Theta.from_pairs(source[rows], target[columns], settings.maps, settings.steps)
     frequent = slice(settings.max_rank)
@@ -274,7 +295,8 @@ def fit(
         constraints = constraints.keeping(Pairs(rows, columns))
     given = None if settings.supervision == "start" else (source[rows], target[columns])
     inside = constraints.within(settings.max_rank)
-    found = viterbi_em(theta, source[frequent], target[frequent], settings, engine, report, inside, given, edge_prior)
+    sides = (theta, source[frequent], target[frequent])
+    found = viterbi_em(*sides, settings, engine, report, inside, given, edge_prior, checkpoint, resume)
     if settings.match_all and len(found.matching) and max(len(source), len(target)) > (settings.max_rank or math.inf):
         return replace(
             found, matching=match_all(found.theta, source, target, settings, engine, constraints, edge_prior)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -14,14 +14,16 @@ from typing import Any
 import numpy as np
 
 from bilex.arrays import Indices
+from bilex.checkpoints import Checkpoint, digests
 from bilex.choosing import Chosen, fit_method
 from bilex.constraints import Constraints, Pairs, rows_of
-from bilex.em import Fit
+from bilex.em import Fit, State
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
 from bilex.engines.local import LocalEngine
 from bilex.engines.reuse import ReusingEngine
 from bilex.errors import BilexError, BilexWarning, NothingMatchedWarning
+from bilex.journal import Journal
 from bilex.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
 from bilex.methods import DEFAULT_METHOD, Method, find_method
 from bilex.progress import Reporter
@@ -49,6 +51,8 @@ def induce(
     engine: Engine | None = None,
     reuse: bool = True,
     reporter: Reporter | None = None,
+    checkpoint: Callable[[Checkpoint], None] | None = None,
+    resume: Checkpoint | None = None,
     **changes: Any,
 ) -> Run:
     """Learn a bilingual lexicon.
@@ -73,6 +77,10 @@ def induce(
         time, not the result.
     reporter
         Is told how it goes.
+    checkpoint
+        Is given the state after each iteration, to be stored.
+    resume
+        Such a state, of a run with the same input: the work goes on from there and ends the same.
     **changes
         Parts of the method to change, such as ``prior="2:2"`` or ``max_rank=10_000``; see `Method`.
 
@@ -94,6 +102,8 @@ def induce(
         engine=engine,
         reuse=reuse,
         reporter=reporter,
+        checkpoint=checkpoint,
+        resume=resume,
         **changes,
     )
     reporter.stage("measuring")
@@ -119,6 +129,8 @@ def induce(
         "pairs": len(learnt.fit.matching),
         "iterations": [asdict(iteration) for iteration in learnt.fit.iterations],
     }
+    if resume is not None:
+        info["resumed_after"] = resume.iterations
     if learnt.seed.settled:  # so that the review of this run can go on from there
         info["reviewed"] = {name: list(map(list, getattr(learnt.seed, name))) for name in ("kept", "forbidden")}
     run = Run(learnt.source, learnt.target, learnt.fit.theta, space, lexicon, info)
@@ -163,6 +175,8 @@ def learn(
     engine: Engine | None = None,
     reuse: bool = True,
     reporter: Reporter | None = None,
+    checkpoint: Callable[[Checkpoint], None] | None = None,
+    resume: Checkpoint | None = None,
     **changes: Any,
 ) -> Learnt:
     """Prepare the vectors, find the seed and run EM: `induce` without the lexicon."""
@@ -174,7 +188,16 @@ def learn(
     pairs = find_seed(seed, source, target).settling(kept, forbidden)
     searcher = ReusingEngine(engine) if reuse else engine
     settled = Constraints(rows_of(pairs.kept, source, target), rows_of(pairs.forbidden, source, target))
-    chosen = fit_method(source, target, pairs, method, searcher, reporter, settled)
+    found = {} if checkpoint is None and resume is None else digests(source, target, pairs, method)
+    if resume is not None:
+        resume.check(found, shape_of(source, target, method))
+
+    def keep(states: tuple[State | None, ...]) -> None:
+        if checkpoint is not None:
+            checkpoint(Checkpoint(states, found))
+
+    journal = Journal(() if resume is None else resume.states, keep)
+    chosen = fit_method(source, target, pairs, method, searcher, reporter, settled, journal)
     result = chosen.fit
     if not len(result.matching):
         warnings.warn(
@@ -183,6 +206,14 @@ def learn(
             stacklevel=2,
         )
     return Learnt(source, target, pairs, chosen)
+
+
+def shape_of(source: Embeddings, target: Embeddings, method: Method) -> tuple[int, int, int]:
+    """Give the numbers of words that EM sees on its two sides, and of dimensions."""
+    sizes = [len(side.top(method.max_rank)) for side in (source, target)]
+    if method.settings().prior.sources_choose:
+        sizes.reverse()
+    return sizes[0], sizes[1], source.dimension
 
 
 def check(source: Embeddings, target: Embeddings, method: Method) -> None:

@@ -11,10 +11,9 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,8 @@ from numpy.typing import NDArray
 
 from bilex.errors import BilexError, InputError
 from bilex.formats.arrays import longest_line, safetensors_header
-from bilex.formats.atomic import atomic_path, atomic_write_text
+from bilex.formats.atomic import atomic_write_tensors, atomic_write_text
+from bilex.formats.folders import new_folder, replace_folder
 from bilex.formats.manifest import parse_manifest
 from bilex.formats.streams import MAXIMUM_WORD, refuse_special
 
@@ -30,6 +30,7 @@ __all__ = ["file_sha256", "read_manifest", "read_model", "run_directory", "write
 
 FORMAT = 1
 LEXICON, MODEL, MANIFEST = "lexicon.tsv", "model.safetensors", "run.json"
+CHECKPOINT = "checkpoint.safetensors"  # of a run that is not finished; see bilex.checkpoints
 TENSORS = {  # name: type, and shape: n source words of d dimensions, m target words of e, in a space of k
     "omega": ("float64", "kd"),
     "mu": ("float64", "k"),
@@ -45,7 +46,13 @@ TENSORS = {  # name: type, and shape: n source words of d dimensions, m target w
 }
 REVIEWS = "review.sqlite"  # a person's work: never thrown away
 BESIDE = ("", "-journal", "-wal", "-shm")  # what SQLite puts next to it
-FILES = {LEXICON, MODEL, MANIFEST, "report.html"}  # what a run directory may hold; only such a one is replaced
+FILES = {
+    LEXICON,
+    MODEL,
+    MANIFEST,
+    "report.html",
+    CHECKPOINT,
+}  # what a run directory may hold; only such a one is replaced
 OPTIONAL = "target_map"  # only where the target's side is mapped too
 
 
@@ -56,20 +63,19 @@ def run_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
     It is made at once, so that a place that cannot be written to is found out before the work, not after it.
     """
     named = Path(path)
-    try:
-        check_replaceable(named)
-        place = named.resolve()  # a link stays, and what it points to is replaced
-        folder = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
-        folder.chmod(0o755)
-    except OSError as error:
-        raise BilexError(f"{named}: cannot be written ({error.strerror}); choose another place with -o") from None
-    try:
-        yield folder
-        replace_directory(folder, place)
-    except OSError as error:
-        raise BilexError(f"{named}: cannot be written ({error.strerror or error}); check the disk") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.ExitStack() as stack:
+        try:
+            check_replaceable(named)
+            place = named.resolve()  # a link stays, and what it points to is replaced
+            folder = stack.enter_context(new_folder(place))
+        except OSError as error:
+            raise BilexError(f"{named}: cannot be written ({error.strerror}); choose another place with -o") from None
+        try:
+            yield folder
+            check_replaceable(place)  # again: the run took its time
+            replace_folder(folder, place)
+        except OSError as error:
+            raise BilexError(f"{named}: cannot be written ({error.strerror or error}); check the disk") from error
 
 
 def check_replaceable(place: Path) -> None:
@@ -86,30 +92,10 @@ def check_replaceable(place: Path) -> None:
     names = {entry.name for entry in place.iterdir()}
     if names & {REVIEWS + ending for ending in BESIDE}:
         raise BilexError(f"{place}: holds {REVIEWS}, a person's review, which would be lost; {elsewhere}")
-    if names and MANIFEST not in names:
+    if names and not names & {MANIFEST, CHECKPOINT}:
         raise BilexError(f"{place}: exists and is not a run of bilex; {elsewhere}")
     if foreign := sorted(names - FILES):
         raise BilexError(f"{place}: holds {foreign[0]!r}, which is not part of a run; move that, or {elsewhere}")
-
-
-def replace_directory(new: Path, place: Path) -> None:
-    """Move a folder into its place; what was there goes away only after that."""
-    if not place.exists():
-        new.rename(place)
-        return
-    check_replaceable(place)  # again: the run took its time
-    old = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".old", dir=place.parent))
-    try:
-        place.rename(old)
-    except OSError:
-        old.rmdir()
-        raise
-    try:
-        new.rename(place)
-    except OSError:
-        old.rename(place)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def write_manifest(folder: Path, info: Mapping[str, Any]) -> None:
@@ -121,16 +107,14 @@ def write_manifest(folder: Path, info: Mapping[str, Any]) -> None:
 
 def write_model(folder: Path, tensors: Mapping[str, NDArray[Any]], names: Mapping[str, str]) -> None:
     """Write the tensors of a run, and the names of its languages."""
-    from safetensors.numpy import save_file
-
     # All in one entry: safetensors writes several in random order, and the same run would have other bytes.
-    metadata = {"names": json.dumps(names)}
-    with atomic_path(folder / MODEL) as path:
-        save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, path, metadata)
+    atomic_write_tensors(folder / MODEL, tensors, {"names": json.dumps(names)})
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read ``run.json`` and check that this version of bilex understands it."""
+    if (folder / CHECKPOINT).is_file() and not (folder / MANIFEST).exists():
+        raise InputError(folder, "this run is not finished", f"go on with `bilex induce --resume {quote(str(folder))}`")
     if not folder.is_dir() or not (folder / MANIFEST).exists():
         raise InputError(folder, "this is not a run directory", "give one that `bilex induce -o` has written")
     path = own_file(folder, MANIFEST)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -65,14 +66,32 @@ def test_quiet_and_json_draw_nothing_on_a_terminal(work: Path) -> None:
         assert (code, screen) == (0, "")
 
 
-def test_an_interrupt_during_the_iterations_writes_nothing(work: Path) -> None:
+def test_an_interrupt_during_the_iterations_leaves_a_checkpoint(work: Path) -> None:
     before = contents(work)
-    for place in ("new", "run"):
+    for place in ("a new one", "run"):
         code, out, screen = watch(["induce", "src.vec", "trg.vec", "-o", place, *ENDLESS], work, "iteration   5")
         assert (code, out) == (130, "")
-        assert screen.rstrip().endswith("bilex: error: interrupted; nothing was written")
+        how = "'a new one'" if place == "a new one" else "run"
+        assert screen.rstrip().endswith(f"bilex: error: interrupted; go on with `bilex induce --resume {how}`")
         assert "Traceback" not in screen
-        assert contents(work) == before
+        left = contents(work)
+        assert left.pop(f"{place}/checkpoint.safetensors")
+        if place == "run":
+            assert left == before
+            _, _, screen = watch(["induce", "--resume", place], work, "iteration   7")
+            assert re.search(r"iteration +1 .*iteration +5 .*iteration +7 ", screen, re.DOTALL)  # those before, too
+        else:
+            assert left == {**before, place: None}
+            shutil.rmtree(work / place)
+
+
+def test_an_interrupt_while_reading_writes_nothing(work: Path) -> None:
+    os.mkfifo(work / "slow.vec")  # nobody writes to it
+    before = sorted(work.rglob("*"))
+    code, out, screen = watch(["induce", "slow.vec", "trg.vec", "-o", "new"], work, "reading slow.vec")
+    assert (code, out) == (130, "")
+    assert screen.rstrip().endswith("bilex: error: interrupted; nothing was written")
+    assert sorted(work.rglob("*")) == before
 
 
 def test_an_interrupt_in_a_pipe_is_one_line(work: Path) -> None:
@@ -92,8 +111,10 @@ def test_an_interrupt_in_a_pipe_is_one_line(work: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, b"")
-    assert err == b"bilex: error: interrupted; nothing was written\n"
-    assert contents(work) == before
+    assert re.fullmatch(b"bilex: error: interrupted; (nothing was written|go on with `.*`)\n", err)
+    left = contents(work)
+    assert (left.pop("run/checkpoint.safetensors", None) is not None) == (b"--resume run" in err)
+    assert left == before
 
 
 def test_a_reader_that_goes_away_is_no_drama(made: Path) -> None:

@@ -22,7 +22,7 @@ from bilex.cli.explore import explore
 from bilex.cli.export import export
 from bilex.cli.hubness import hubness
 from bilex.cli.induce import induce
-from bilex.cli.interrupts import interrupted
+from bilex.cli.interrupts import interrupted, last_words
 from bilex.cli.report import report
 from bilex.cli.reproduce import reproduce
 from bilex.cli.similarity import similarity
@@ -90,6 +90,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; every way it can end becomes an exit code and at most one line on stderr."""
+    last_words.forget()
     with warnings.catch_warnings():
         warnings.simplefilter("always", BilexWarning)
         warnings.showwarning = show_warning
@@ -105,7 +106,7 @@ def run(arguments: list[str] | None = None) -> int:
                 return explain(error)
             if sys.stderr.isatty():
                 click.echo(err=True)  # the terminal has put ^C at the start of the line
-            return complain("interrupted; nothing was written", INTERRUPTED)
+            return complain(last_words.interrupt(), INTERRUPTED)
 
 
 def explain(failure: BaseException) -> int:
@@ -113,7 +114,7 @@ def explain(failure: BaseException) -> int:
     try:
         raise failure
     except (BilexError, BilexWarning) as error:
-        return complain(str(error), FAILED)
+        return complain(f"{error}{last_words.failure()}", FAILED)
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.options import command_line, json_option, print_json, quiet_option, wrong_usage
+from bilex.cli.interrupts import last_words
+from bilex.cli.options import json_option, print_json, quiet_option, wrong_usage
 from bilex.errors import BilexWarning, NothingMatchedWarning
 from bilex.priors import PRIOR_NAMES
 
 if TYPE_CHECKING:
+    from bilex.checkpoints import Checkpoint
+    from bilex.cli.jobs import Job
     from bilex.engines.base import Engine
     from bilex.estimate import Estimate
     from bilex.methods import Method
@@ -25,9 +30,10 @@ DEFAULT = "bilex"  # as in `bilex.methods`, which takes numpy to import
 
 
 @click.command()
-@click.argument("src", type=click.Path())
-@click.argument("trg", type=click.Path())
+@click.argument("src", type=click.Path(), required=False)
+@click.argument("trg", type=click.Path(), required=False)
 @click.option("-o", "--output", metavar="RUN", help="The run directory to write.  [default: SRC-TRG]")
+@click.option("--resume", metavar="RUN", help="Go on with a run that was interrupted, with its options.")
 @click.option(
     "--seed",
     default="identical",
@@ -60,72 +66,99 @@ DEFAULT = "bilex"  # as in `bilex.methods`, which takes numpy to import
 @click.option("--threads", type=click.IntRange(1), help="Worker threads.  [default: all cores]")
 @json_option
 @quiet_option
+@click.pass_context
 def induce(
-    src: str,
-    trg: str,
-    output: str | None,
-    seed: str,
-    method: str,
-    limit: int,
-    complete: bool,
-    engine: str,
-    report: bool,
-    reuse: bool,
-    threads: int | None,
-    as_json: bool,
-    quiet: bool,
-    **changes: Any,
+    context: click.Context, /, output: str | None, resume: str | None, as_json: bool, quiet: bool, **_: object
 ) -> None:
     """Learn a lexicon from the word vectors SRC and TRG.
 
     Writes the directory RUN with lexicon.tsv, model.safetensors, run.json and report.html, and says whether the
-    lexicon looks sound, doubtful or failed.
+    lexicon looks sound, doubtful or failed. A run that was interrupted goes on with --resume RUN alone.
     """
+    from bilex.checkpoints import read_checkpoint
+    from bilex.cli.jobs import new_job, old_job
     from bilex.cli.progress import watch
     from bilex.embeddings import load
     from bilex.engines import find_engine, open_engine
     from bilex.formats.pairs import read_pairs
     from bilex.induction import induce as learn
-    from bilex.methods import find_method
     from bilex.report import FAILED, REPORT, write_report
     from bilex.reviews import is_reviewed, read_reviewed
     from bilex.rundir import run_directory
     from bilex.seeds import SEED_NAMES
 
+    interrupted = None if resume is None else read_checkpoint(Path(resume))
     with wrong_usage():
-        chosen = find_method(method).with_changes(changes)
-        find_engine(engine, threads=threads)
-    place = output or default_output(src, trg)
+        job = new_job(context) if resume is None or interrupted is None else old_job(context, resume, interrupted)
+        find_engine(job.engine, threads=job.threads)
+    place = resume or output or default_output(job.src, job.trg)
     with (
         run_directory(place) as folder,
-        watch(quiet or as_json, chosen.tolerance, chosen.max_iterations) as reporter,
-        open_engine(engine, threads=threads, progress=reporter.rows) as where,
+        watch(quiet or as_json, job.method.tolerance, job.method.max_iterations) as reporter,
+        open_engine(job.engine, threads=job.threads, progress=reporter.rows) as engine,
     ):
         warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place
-        if is_reviewed(seed):
-            read_reviewed(seed)
-        elif seed not in SEED_NAMES and not Path(seed).exists():
-            read_pairs(seed)  # says what is wrong, before the vectors are read
-        needed = foresee((src, trg), limit, chosen, where if engine == "local" else None)
+        if is_reviewed(job.seed):
+            read_reviewed(job.seed)
+        elif job.seed not in SEED_NAMES and not Path(job.seed).exists():
+            read_pairs(job.seed)  # says what is wrong, before the vectors are read
+        keep = keeper(job, place, folder, interrupted)
+        needed = foresee((job.src, job.trg), job.limit, job.method, engine if job.engine == "local" else None)
         if needed:
             reporter.note(f"this needs {needed}")
-        reporter.stage(f"reading {src}")
-        source = load(src, limit)
-        reporter.stage(f"reading {trg}")
-        target = load(trg, limit)
-        run = learn(source, target, seed, chosen, complete=complete, engine=where, reuse=reuse, reporter=reporter)
+        reporter.stage(f"reading {job.src}")
+        source = load(job.src, job.limit)
+        reporter.stage(f"reading {job.trg}")
+        target = load(job.trg, job.limit)
+        run = learn(
+            source,
+            target,
+            job.seed,
+            job.method,
+            complete=job.complete,
+            engine=engine,
+            reuse=job.reuse,
+            reporter=reporter,
+            checkpoint=keep,
+            resume=interrupted,
+        )
         reporter.stage("writing")
         run.info["estimate"] = needed.summary() if needed else None
-        run.info["command"] = command_line(click.get_current_context())
-        if report:
-            write_report(run, folder / REPORT, where)
+        run.info["command"] = job.command
+        if job.report:
+            write_report(run, folder / REPORT, engine)
         run.write(folder)
+    last_words.forget()
     if run.info["verdict"]["level"] == FAILED and (quiet or as_json):
         warnings.warn(f"{place}: {' '.join(verdict_lines(run))}", BilexWarning, stacklevel=1)
     if as_json:
         print_json({"run": place, **run.info})
     elif not quiet:
-        summarise(run, place, f", report: {Path(place) / REPORT}" if report else "")
+        summarise(run, place, f", report: {Path(place) / REPORT}" if job.report else "")
+
+
+def keeper(job: Job, place: str, scratch: Path, resumed: Checkpoint | None) -> Callable[[Checkpoint], None]:
+    """Give what stores the checkpoints of a run, and says how to go on from then on."""
+    from bilex.checkpoints import write_checkpoint
+    from bilex.cli.jobs import how_to_go_on
+    from bilex.rundir import CHECKPOINT
+
+    run, about = Path(place).resolve(), job.to_json()
+
+    def keep(checkpoint: Checkpoint) -> None:
+        write_checkpoint(replace(checkpoint, command=about), run, scratch)
+        last_words.remember(run / CHECKPOINT, how_to_go_on(place), written=True)
+
+    if resumed is not None:
+        last_words.remember(run / CHECKPOINT, how_to_go_on(place), written=False)
+    elif (run / CHECKPOINT).is_file():
+        warnings.warn(
+            f"{place}: this starts afresh, and an interrupted run that is there will be lost; "
+            f"if you want that one, press Ctrl-C now and {how_to_go_on(place)}",
+            BilexWarning,
+            stacklevel=2,
+        )
+    return keep
 
 
 def foresee(paths: tuple[str, str], limit: int, method: Method, engine: Engine | None) -> Estimate | None:

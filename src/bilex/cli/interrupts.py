@@ -11,12 +11,42 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 from types import FrameType
 
-__all__ = ["install", "interrupted"]
+__all__ = ["LastWords", "install", "interrupted", "last_words"]
 
 NOTED = threading.Event()
 LATER = 0.1
+
+
+class LastWords:
+    """What is said if the command does not come to its end."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin a command, or end it well."""
+        self._checkpoint: Path | None = None
+        self._how, self._written = "", False
+
+    def remember(self, checkpoint: Path, how: str, *, written: bool) -> None:
+        """From now on there is a checkpoint, and a way to go on; `written` says that it is this process's own."""
+        self._checkpoint, self._how, self._written = checkpoint, how, written
+
+    def interrupt(self) -> str:
+        """Give the sentence for an interrupt."""
+        if self._checkpoint is None:
+            return "interrupted; nothing was written"
+        return f"interrupted; {self._how if self._checkpoint.exists() else 'the run was already whole'}"
+
+    def failure(self) -> str:
+        """Give what follows an error's remedy."""
+        return f"; after that {self._how}" if self._written else ""
+
+
+last_words = LastWords()
 
 
 def install() -> None:

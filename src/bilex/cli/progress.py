@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -51,7 +50,6 @@ class Terminal(Reporter):
         self.display, self.tolerance, self.max_iterations = display, tolerance, max_iterations
         self.task = display.add_task("starting", total=None)
         self.iterations: list[Iteration] = []
-        self.started = time.perf_counter()
         self.done, self.total = 0, 0
 
     def note(self, text: str) -> None:
@@ -60,7 +58,6 @@ class Terminal(Reporter):
 
     def stage(self, name: str) -> None:
         """Begin a part of the work."""
-        self.started = time.perf_counter()
         self.display.reset(self.task, description=name, total=None)
 
     def rows(self, done: int, total: int) -> None:
@@ -78,7 +75,8 @@ class Terminal(Reporter):
             f"mean cosine {iteration.mean_cosine:.6f}  log-likelihood {iteration.log_likelihood:,.2f}",
             highlight=False,
         )
-        left = seconds_left(self.iterations, time.perf_counter() - self.started, self.tolerance, self.max_iterations)
+        elapsed = sum(sum(one.seconds.values()) for one in self.iterations)
+        left = seconds_left(self.iterations, elapsed, self.tolerance, self.max_iterations)
         guess = "" if left is None else f", about {left:.0f} s left"
         self.display.update(self.task, description=f"learning, iteration {len(self.iterations) + 1}{guess}")
 

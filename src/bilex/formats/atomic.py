@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bilex.errors import BilexError
 
-__all__ = ["atomic_path", "atomic_write", "atomic_write_text"]
+__all__ = ["atomic_path", "atomic_write", "atomic_write_tensors", "atomic_write_text", "sync_folder"]
 
 
 @contextlib.contextmanager
@@ -47,7 +51,7 @@ def atomic_path(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
         raise BilexError(f"{place}: cannot be written ({error.strerror or error}); check the disk") from error
     finally:
         temporary.unlink(missing_ok=True)
-    _sync_folder(place.parent)
+    sync_folder(place.parent)
 
 
 @contextlib.contextmanager
@@ -63,6 +67,21 @@ def atomic_write_text(path: str | os.PathLike[str], text: str) -> None:
         file.write(text.encode("utf-8"))
 
 
+def atomic_write_tensors(
+    path: str | os.PathLike[str], tensors: Mapping[str, NDArray[Any]], metadata: dict[str, str] | None = None
+) -> None:
+    """Write a safetensors file."""
+    from safetensors import SafetensorError  # a compiled library, rarely needed
+    from safetensors.numpy import save_file
+
+    with atomic_path(path) as temporary:
+        try:
+            save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, temporary, metadata)
+        except SafetensorError as error:  # its way to say what the system said
+            code = re.search(r"os error (\d+)", str(error))
+            raise OSError(int(code[1]), os.strerror(int(code[1]))) if code else error from None
+
+
 def _umask() -> int:
     """Read the process's mask, which can only be read by setting it."""
     current = os.umask(0o077)
@@ -70,7 +89,7 @@ def _umask() -> int:
     return current
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name itself durable, where the system has a way to."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

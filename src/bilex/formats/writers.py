@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import BilexError
-from bilex.formats.atomic import atomic_path, atomic_write
+from bilex.formats.atomic import atomic_write, atomic_write_tensors
 from bilex.formats.examine import fields_of, is_number
 from bilex.formats.streams import display
 
@@ -95,14 +95,11 @@ def _word2vec_row(word: bytes, vector: NDArray[np.float32]) -> bytes | None:
 
 
 def _write_safetensors(path: str | os.PathLike[str], words: Sequence[str], vectors: NDArray[np.float32]) -> None:
-    from safetensors.numpy import save_file  # a compiled library, rarely needed
-
     for word in words:
         if "\n" in word:
             raise BilexError(f"{os.fspath(path)}: the word {display(word)} has a line feed in it; rename it")
     joined = np.frombuffer("\n".join(words).encode("utf-8"), dtype=np.uint8)
-    with atomic_path(path) as temporary:
-        save_file({"vectors": np.ascontiguousarray(vectors), "words": joined}, temporary)
+    atomic_write_tensors(path, {"vectors": vectors, "words": joined})
 
 
 def _rows(

@@ -1,0 +1,269 @@
+"""A run that goes on from a checkpoint ends as if nothing had happened; a checkpoint that is not right is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from safetensors.numpy import load, save
+
+import bilex
+from bilex.checkpoints import Changed, Checkpoint, checksum, read_checkpoint, write_checkpoint
+from bilex.embeddings import Embeddings
+from bilex.engines.local import LocalEngine
+from bilex.errors import BilexError, InputError
+from bilex.rundir import CHECKPOINT
+from tests.languages import Languages, make_languages
+
+LEARNING = sorted(name for name, method in bilex.METHODS.items() if method.self_learning)
+Tensors = dict[str, NDArray[Any]]
+
+
+@pytest.fixture(scope="module")
+def languages() -> Languages:
+    return make_languages(120, 12, 40)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "scratch").mkdir()
+    return tmp_path
+
+
+def induce(languages: Languages, folder: Path, **options: Any) -> tuple[bilex.Run, list[Checkpoint]]:
+    """Learn, and give all its checkpoints as they are read back."""
+    kept: list[Checkpoint] = []
+
+    def keep(checkpoint: Checkpoint) -> None:
+        write_checkpoint(checkpoint, folder / "run", folder / "scratch")
+        kept.append(read_checkpoint(folder / "run"))
+
+    options = {"tolerance": 0.0, "max_iterations": 4, "max_rank": 100, "method": "ruder2018", **options}
+    return bilex.induce(languages.source, languages.target, checkpoint=keep, **options), kept
+
+
+@pytest.fixture
+def checkpoint(languages: Languages, folder: Path) -> Checkpoint:
+    return induce(languages, folder)[1][2]
+
+
+def same(one: bilex.Run, other: bilex.Run) -> None:
+    """Check that two runs are the same to the bit, but for their times."""
+    assert one.lexicon.to_tsv() == other.lexicon.to_tsv()
+    assert one.theta.omega.tobytes() == other.theta.omega.tobytes()
+    assert one.theta.mu.tobytes() == other.theta.mu.tobytes()
+    assert one.info["stopped"] == other.info["stopped"]
+    for mine, theirs in zip(one.info["iterations"], other.info["iterations"], strict=True):
+        assert {**mine, "seconds": 0} == {**theirs, "seconds": 0}
+
+
+@pytest.mark.parametrize("method", LEARNING)
+def test_every_method_goes_on(languages: Languages, folder: Path, method: str) -> None:
+    whole, kept = induce(languages, folder, method=method)
+    assert [one.iterations for one in kept] == list(range(1, len(kept) + 1))
+    assert len(kept) == len(whole.info["iterations"]) >= 2
+    for checkpoint in kept if method == "ruder2018" else (kept[0], kept[-1]):
+        resumed, rest = induce(languages, folder, method=method, resume=checkpoint)
+        same(whole, resumed)
+        assert len(rest) == len(kept) - checkpoint.iterations
+        assert resumed.info["resumed_after"] == checkpoint.iterations
+    assert "resumed_after" not in whole.info
+
+
+def test_a_method_that_decides_goes_on_from_every_iteration(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs EM again and again: on held-out pairs, in earnest, and with what was learnt of the prior."""
+    monkeypatch.setattr("bilex.choosing.LARGE", 25)
+    monkeypatch.setattr("bilex.choosing.WORTH", -1.0)
+    languages = make_languages(300, 16, 40, noise=0.5)
+    options: dict[str, Any] = {
+        "method": "bilex",
+        "seed": languages.gold[:40],
+        "max_iterations": 2,
+        "max_rank": 250,
+        "match_all": True,
+    }
+    whole, kept = induce(languages, folder, **options)
+    assert [choice["about"] for choice in whole.info["choices"]] == ["supervision", "edge prior"]
+    runs = [len(checkpoint.states) for checkpoint in kept]
+    assert runs == sorted(runs)
+    assert kept[-1].states[:2] == (None, None)  # two maps of the seed alone
+    for checkpoint in kept:
+        resumed, rest = induce(languages, folder, **options, resume=checkpoint)
+        same(whole, resumed)
+        assert resumed.info["choices"] == whole.info["choices"]
+        assert len(rest) == len(kept) - checkpoint.iterations
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"prior": "2:2"},
+        {"prior": "2:1"},
+        {"prior": "many-to-one"},
+        {"exact": True},
+        {"reuse": False},
+        {"max_rank": None},
+        {"kept": [("s1", "t5")], "forbidden": [("s2", "t2")]},
+    ],
+)
+def test_priors_constraints_and_exactness_go_on(languages: Languages, folder: Path, options: dict[str, Any]) -> None:
+    whole, kept = induce(languages, folder, **options)
+    same(whole, induce(languages, folder, **options, resume=kept[1])[0])
+
+
+def test_it_goes_on_with_other_threads_and_blocks(languages: Languages, folder: Path) -> None:
+    whole, kept = induce(languages, folder, engine=LocalEngine(threads=1))
+    same(whole, induce(languages, folder, resume=kept[1], engine=LocalEngine(threads=3, query_block=7))[0])
+
+
+def test_the_duals_are_what_the_next_matching_starts_from(checkpoint: Checkpoint) -> None:
+    state = checkpoint.states[-1]
+    assert state is not None
+    assert state.matching is not None
+    assert state.matching.target_duals.any()
+    assert len(state.matching) == state.iterations[-1].pairs
+
+
+def test_a_run_without_a_single_pair_leaves_no_checkpoint(languages: Languages, folder: Path) -> None:
+    with pytest.warns(bilex.BilexWarning, match="nothing was matched"):
+        induce(languages, folder, log_odds=-10.0)
+    assert not (folder / "run").exists()
+
+
+# What has changed
+
+
+def other_words(languages: Languages) -> Languages:
+    return replace(languages, source=replace(languages.source, words=("new", *languages.source.words[1:])))
+
+
+def other_vectors(languages: Languages) -> Languages:
+    vectors = languages.target.vectors.copy()
+    vectors[3, 2] = np.nextafter(vectors[3, 2], np.float32(9))
+    return replace(languages, target=Embeddings(languages.target.words, vectors))
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "part"),
+    [
+        (other_words, {}, "source vectors"),
+        (other_vectors, {}, "target vectors"),
+        (lambda languages: languages, {"seed": "numerals"}, "seed"),
+        (lambda languages: languages, {"forbidden": [("s1", "t1")]}, "seed"),
+        (lambda languages: languages, {"prior": "1:2"}, "settings"),
+        (lambda languages: languages, {"max_iterations": 5}, "settings"),
+    ],
+)
+def test_other_input_is_refused(
+    languages: Languages,
+    folder: Path,
+    checkpoint: Checkpoint,
+    change: Callable[[Languages], Languages],
+    options: dict[str, Any],
+    part: str,
+) -> None:
+    with pytest.raises(Changed, match=f"the {part} changed since the run was interrupted"):
+        induce(change(languages), folder, resume=checkpoint, **options)
+
+
+def test_another_version_of_bilex_is_refused(
+    languages: Languages, folder: Path, checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bilex.checkpoints.__version__", "9.9")
+    with pytest.raises(Changed, match="the version of bilex changed"):
+        induce(languages, folder, resume=checkpoint)
+
+
+# Damage
+
+
+def test_a_cut_file_is_never_taken_for_whole(folder: Path, checkpoint: Checkpoint) -> None:
+    path = folder / "run" / CHECKPOINT
+    data = path.read_bytes()
+    for length in np.linspace(0, len(data) - 1, 50).astype(int).tolist():
+        path.write_bytes(data[:length])
+        with pytest.raises(InputError, match=r"checkpoint\.safetensors: this is not a whole checkpoint"):
+            read_checkpoint(folder / "run")
+
+
+def test_every_changed_byte_is_found(folder: Path, checkpoint: Checkpoint) -> None:
+    path = folder / "run" / CHECKPOINT
+    data = bytearray(path.read_bytes())
+    for place in [*range(0, 200, 7), *range(200, len(data), len(data) // 200)]:
+        data[place] ^= 4
+        path.write_bytes(data)
+        with pytest.raises(InputError):
+            read_checkpoint(folder / "run")
+        data[place] ^= 4
+
+
+def forge(folder: Path, change: Callable[[Tensors, dict[str, Any]], object]) -> None:
+    """Change a checkpoint and its checksum: not an accident, so what it holds must be checked."""
+    data = (folder / "run" / CHECKPOINT).read_bytes()
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
+    tensors, about = dict(load(data)), json.loads(header["checkpoint"])
+    change(tensors, about)
+    text = json.dumps(about)
+    (folder / "run" / CHECKPOINT).write_bytes(save(tensors, {"checkpoint": text, "sha256": checksum(tensors, text)}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tensors, about: tensors.update({"0.omega": tensors["0.omega"][:-1]}),
+        lambda tensors, about: tensors.update({"0.omega": tensors["0.omega"].astype(np.float32)}),
+        lambda tensors, about: tensors.update({"0.omega": np.ascontiguousarray(tensors["0.omega"][:, :-1])}),
+        lambda tensors, about: tensors.update({"0.omega": np.eye(3), "0.mu": np.zeros(3)}),
+        lambda tensors, about: tensors.update({"0.mu": tensors["0.mu"][None]}),
+        lambda tensors, about: tensors.update({"0.more": tensors["0.mu"]}),
+        lambda tensors, about: tensors.pop("0.mu"),
+        lambda tensors, about: tensors.pop("0.target_duals"),
+        lambda tensors, about: tensors.update({"0.source": tensors["0.source"] + 1000}),
+        lambda tensors, about: tensors.update({"0.target": tensors["0.target"] - 1000}),
+        lambda tensors, about: tensors.update({"0.target": tensors["0.target"][1:].copy()}),
+        lambda tensors, about: tensors.update({"0.target_duals": tensors["0.target_duals"][1:].copy()}),
+        lambda tensors, about: tensors.update({"0.values": tensors["0.values"][:1].copy()}),
+        lambda tensors, about: about.update(iterations=[]),
+        lambda tensors, about: about.update(iterations=[[{"pairs": 3}]]),
+        lambda tensors, about: about.update(iterations=[None]),
+        lambda tensors, about: about["iterations"].append([]),
+        lambda tensors, about: tensors.update({"1.mu": tensors["0.mu"]}),
+        lambda tensors, about: tensors.update({"x.mu": tensors["0.mu"]}),
+        lambda tensors, about: tensors.update({"0.target_map": np.eye(3)}),
+        lambda tensors, about: about.update(iterations=7),
+        lambda tensors, about: about.update(digests=[1]),
+        lambda tensors, about: about.pop("columns_first"),
+        lambda tensors, about: about.pop("command"),
+        lambda tensors, about: about.update(format="x"),
+        lambda tensors, about: about.update(format=2),
+    ],
+)
+def test_a_made_up_checkpoint_is_refused(
+    languages: Languages, folder: Path, checkpoint: Checkpoint, change: Callable[[Tensors, dict[str, Any]], object]
+) -> None:
+    forge(folder, change)
+    with pytest.raises(BilexError) as caught:
+        induce(languages, folder, resume=read_checkpoint(folder / "run"))
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_file_is_not_read(folder: Path) -> None:
+    for place in (folder / "nowhere", folder):
+        with pytest.raises(InputError, match="there is no checkpoint here"):
+            read_checkpoint(place)
+    (folder / CHECKPOINT).mkdir()
+    with pytest.raises(InputError, match="there is no checkpoint here"):
+        read_checkpoint(folder)
+
+
+def test_iterations_come_back_as_they_were(languages: Languages, folder: Path) -> None:
+    run, kept = induce(languages, folder)
+    state = kept[-1].states[-1]
+    assert state is not None
+    assert [asdict(iteration) for iteration in state.iterations] == run.info["iterations"]

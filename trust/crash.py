@@ -1,0 +1,174 @@
+"""`bilex induce` is killed with SIGKILL at random moments and before single steps in the file system.
+
+Each time the run directory has to hold the old run or the new one, whole and with its checksums, or none if there was
+none. Then `--resume` (or, where the kill came before the first checkpoint, the same command again) has to end with the
+lexicon of a run that nobody disturbed, byte by byte, and leave nothing else behind. Some are killed again while they
+resume. Ctrl-C at random moments has to end the command within two seconds, with exit code 130 and one line that says
+how to go on.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bilex.errors import BilexError
+from bilex.rundir import CHECKPOINT
+from bilex.runs import Run
+from tests.languages import make_languages, write_vec
+from trust.nursery import Ended, Nursery
+
+__all__ = ["Crashes", "run"]
+
+TITLE = "Crashes"
+OPTIONS = ("--tolerance", "0", "--max-iterations", "12", "--quiet")
+COMMAND = ("induce", "src.vec", "trg.vec", "-o", "run", *OPTIONS)
+RESUME = ("induce", "--resume", "run", "--quiet")
+LINE = "bilex: error: interrupted; "
+KEPT, NOTHING = "go on with `bilex induce --resume run`\n", "nothing was written\n"
+WHOLE = "the run was already whole\n"
+HASTE = 2.0  # seconds
+
+
+@dataclass
+class Crashes:
+    """A work folder with an old run, the lexicon that the command should give, and what was seen."""
+
+    nursery: Nursery
+    dice: random.Random = field(default_factory=lambda: random.Random(0))
+    seen: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+    slowest: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.work = self.nursery.folder
+        self.run, self.old = self.work / "run", self.work.parent / "old"
+        self.nursery.run(*COMMAND[: -len(OPTIONS)], "--max-rank", "200", "--quiet")
+        shutil.copytree(self.run, self.old)
+        self.before = (self.run / "lexicon.tsv").read_bytes()
+        self.undisturbed = self.nursery.run(*COMMAND)
+        self.after = (self.run / "lexicon.tsv").read_bytes()
+        assert self.undisturbed.code == 0
+        assert self.before != self.after
+
+    def reset(self) -> bool:
+        """Put the old run back, or none; say which."""
+        shutil.rmtree(self.run, ignore_errors=True)
+        old = self.dice.random() < 0.5
+        if old:
+            shutil.copytree(self.old, self.run)
+        return old
+
+    def check(self, what: str, holds: bool) -> None:
+        """Note a fault unless something holds."""
+        if not holds:
+            self.faults.append(f"{what}: {sorted(str(path.relative_to(self.work)) for path in self.work.rglob('*'))}")
+
+    def look(self, what: str, old: bool) -> str:
+        """Say what is in the run's place, and check that it is whole."""
+        try:
+            Run.load(self.run)
+            lexicon = (self.run / "lexicon.tsv").read_bytes()
+        except BilexError as error:
+            self.check(f"{what}: {error}", not old and {path.name for path in self.run.glob("*")} <= {CHECKPOINT})
+            return "none"
+        self.check(f"{what}: half a lexicon", lexicon == self.after or (old and lexicon == self.before))
+        return "new" if lexicon == self.after else "old"
+
+    def kill(self, *, after: float | None = None, step: int | None = None) -> None:
+        """Kill a run and take it up again."""
+        old = self.reset()
+        what = f"killed after {after:.3f} s" if after is not None else f"killed before step {step}"
+        ended = self.nursery.run(*COMMAND, after=after, step=step)
+        self.seen["killed" if ended.code == -signal.SIGKILL else "too late"] += 1
+        self.check(f"{what}: {ended.err}", ended.code in (0, -signal.SIGKILL))
+        self.seen[f"found the {self.look(what, old)} run"] += 1
+        while (self.run / CHECKPOINT).exists():
+            again = after is not None and self.dice.random() < 0.3
+            ended = self.nursery.run(*RESUME, after=self.dice.random() if again else None)
+            self.seen["resumed"] += 1
+            self.seen["killed"] += ended.code == -signal.SIGKILL
+            self.check(f"{what}: resume: {ended.err}", again or ended.code == 0)
+            self.look(what, old)
+            if not again and ended.code:
+                return
+        unfinished = self.look(what, old) != "new"
+        if unfinished or self.left():  # killed in the end, while it tidied up: the next run does that
+            self.seen["begun again"] += unfinished
+            self.nursery.run(*COMMAND)
+        self.check(f"{what}: another lexicon", self.look(what, old) == "new")
+        self.check(f"{what}: left {self.left()}", not self.left() and not (self.run / CHECKPOINT).exists())
+
+    def left(self) -> set[str]:
+        """Name what should not be there."""
+        return {path.name for path in self.work.iterdir()} - {"src.vec", "trg.vec", "run"}
+
+    def interrupt(self, after: float) -> Ended:
+        """Press Ctrl-C after so many seconds."""
+        old = self.reset()
+        ended = self.nursery.run(*COMMAND, after=after, with_signal=signal.SIGINT)
+        state = self.look("Ctrl-C", old)
+        if ended.code == 0:
+            return ended
+        self.seen["Ctrl-C"] += 1
+        self.slowest = max(self.slowest, ended.seconds - after)
+        kept = (self.run / CHECKPOINT).exists()
+        self.seen["Ctrl-C with a checkpoint"] += kept
+        said = ended.err == LINE + (KEPT if kept else WHOLE if state == "new" else NOTHING)
+        self.check(f"Ctrl-C after {after:.3f} s: {ended.code} {ended.err}", ended.code == 130 and said)
+        self.check(f"Ctrl-C left {self.left()}", not self.left())
+        return ended
+
+
+def make_work(folder: Path) -> Path:
+    """Write two small languages."""
+    work = folder / "work"
+    work.mkdir()
+    languages = make_languages(600, 40, 80)
+    write_vec(work / "src.vec", languages.source)
+    write_vec(work / "trg.vec", languages.target)
+    return work
+
+
+def try_crashes(crashes: Crashes, kills: int, every: int, interrupts: int) -> None:
+    """Kill at so many random moments, before every so many-th step, and interrupt so often."""
+    whole = crashes.undisturbed
+    for _ in range(kills):
+        crashes.kill(after=crashes.dice.uniform(0, whole.seconds))
+    for step in range(crashes.dice.randrange(every), whole.steps, every):
+        crashes.kill(step=step)
+    for _ in range(interrupts):
+        crashes.interrupt(crashes.dice.uniform(0.1, whole.seconds))
+    crashes.check(f"Ctrl-C took {crashes.slowest:.1f} s", crashes.slowest <= HASTE)
+
+
+def run(quick: bool) -> dict[str, Any]:
+    """Try it."""
+    with tempfile.TemporaryDirectory() as folder, Nursery(make_work(Path(folder))) as nursery:
+        crashes = Crashes(nursery)
+        try_crashes(crashes, *((3, 50, 2) if quick else (200, 1, 50)))
+    seen = crashes.seen
+    return {
+        "ok": not crashes.faults,
+        "figures": {
+            "SIGKILL": seen["killed"],
+            "the old run was there, whole": seen["found the old run"],
+            "the new run was there, whole": seen["found the new run"],
+            "no run was there before, and none after": seen["found the none run"],
+            "taken up with --resume": seen["resumed"],
+            "killed before the first checkpoint, and begun again": seen["begun again"],
+            "faults": len(crashes.faults),
+            "Ctrl-C": seen["Ctrl-C"],
+            "of these with a checkpoint": seen["Ctrl-C with a checkpoint"],
+            "the slowest end after Ctrl-C, s": round(crashes.slowest, 2),
+        },
+        "tables": [{"title": "Faults", "columns": ["what"], "rows": [[line] for line in crashes.faults[:20]]}]
+        if crashes.faults
+        else [],
+    }
