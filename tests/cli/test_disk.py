@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.helpers import Bilex, contents, refused
 
-INDUCE = ("induce", "src.vec", "trg.vec", "--max-rank", "200", "--complete")
+INDUCE = ("induce", "src.vec", "trg.vec", "--method", "ruder2018", "--max-rank", "200", "--complete")
 
 
 @pytest.fixture

@@ -108,7 +108,7 @@ def test_changed_input_is_refused_and_the_checkpoint_stays(halted: Path, bilex: 
     [
         ("--prior", "2:2", "1:2"),
         ("--max-rank", "100", "200"),
-        ("--method", "mutual", "ruder2018"),
+        ("--method", "mutual", "bilex"),
         ("--limit", "100", "200000"),
         ("--max-iterations", "7", "6"),
         ("-o", "elsewhere", "new"),
