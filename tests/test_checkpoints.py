@@ -258,7 +258,11 @@ def test_what_is_no_file_is_not_read(folder: Path) -> None:
         with pytest.raises(InputError, match="there is no checkpoint here"):
             read_checkpoint(place)
     (folder / CHECKPOINT).mkdir()
-    with pytest.raises(InputError, match="there is no checkpoint here"):
+    with pytest.raises(InputError, match="this is not a file"):
+        read_checkpoint(folder)
+    (folder / CHECKPOINT).rmdir()
+    (folder / CHECKPOINT).symlink_to("/dev/zero")
+    with pytest.raises(InputError):
         read_checkpoint(folder)
 
 

@@ -25,7 +25,7 @@ from bilex.errors import BilexError, InputError
 from bilex.formats.atomic import atomic_write_tensors, sync_folder
 from bilex.matching import Matching
 from bilex.model import Theta
-from bilex.rundir import CHECKPOINT, MANIFEST
+from bilex.rundir import CHECKPOINT, MANIFEST, own_file
 from bilex.seeds import Seed
 from bilex.version import __version__
 
@@ -175,8 +175,9 @@ def read_checkpoint(run: Path) -> Checkpoint:
     path = run / CHECKPOINT
     if (run / MANIFEST).is_file() and not path.exists():
         raise InputError(run, "this run is already finished", "leave --resume out")
-    if not path.is_file():
+    if not path.exists():
         raise InputError(run, "there is no checkpoint here", "start a run with `bilex induce SRC TRG -o RUN`")
+    own_file(run, CHECKPOINT)
     try:
         data = path.read_bytes()
         tensors = load(data)
