@@ -17,10 +17,10 @@ from bilex.errors import BilexError, BilexWarning
 from bilex.formats import Loaded, read_vectors
 from bilex.formats.writers import write_vectors
 
-__all__ = ["Embeddings", "KeyedVectorsLike", "load"]
+__all__ = ["ITERATIVE", "Embeddings", "KeyedVectorsLike", "load"]
 
 _ROWS_AT_A_TIME = 4096
-_ROUNDS = 10  # of iterative normalisation; each makes the mean some ten times smaller
+ITERATIVE = (*("unit", "center") * 10, "unit")  # each round makes the mean some ten times smaller
 
 
 @runtime_checkable
@@ -142,8 +142,9 @@ def load(
     Parameters
     ----------
     path
-        A file: word2vec, fastText or GloVe text or word2vec binary, plain or gzipped; ``.npy`` or
-        ``.safetensors``. Or an object with ``index_to_key`` and ``vectors``, as gensim's ``KeyedVectors`` has.
+        A file: word2vec, fastText or GloVe text or word2vec binary, plain or gzipped; ``.npy``,
+        ``.safetensors`` or a fastText model (``pip install 'bilex[fasttext]'``). Or an object with
+        ``index_to_key`` and ``vectors``, as gensim's ``KeyedVectors`` has.
     limit
         How many words to read from the top, where the most frequent ones are; None reads all.
     vocabulary
@@ -225,10 +226,8 @@ def _none(vectors: NDArray[np.float32]) -> None:
 
 def _iterative(vectors: NDArray[np.float32]) -> None:
     """Scale and centre in turn, so that in the end both hold: norms of 1 and, up to rounding, a mean of 0."""
-    for _ in range(_ROUNDS):
-        _unit(vectors)
-        _center(vectors)
-    _unit(vectors)
+    for step in ITERATIVE:
+        _STEPS[step](vectors)
 
 
 _STEPS: dict[str, Callable[[NDArray[np.float32]], None]] = {

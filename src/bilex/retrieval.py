@@ -62,31 +62,41 @@ class SharedSpace:
 
     def search(self, rows: Indices, k: int, retrieval: str, engine: Engine) -> Neighbours:
         """Find the k best targets for the given source words, with their cosines or CSLS scores."""
-        queries, targets = self._sides(rows, retrieval)
+        return self._search(self.source[rows], self.source_crowding[rows], k, retrieval, engine)
+
+    def search_vectors(self, vectors: Vectors, k: int, retrieval: str, engine: Engine) -> Neighbours:
+        """Do the same for unit vectors of the space that are no source words of it."""
+        crowding = np.zeros(len(vectors))
+        if retrieval == "csls":
+            crowding = engine.top_k(vectors, self.target, min(CROWD, len(self.target))).scores.mean(axis=1)
+        return self._search(vectors, crowding, k, retrieval, engine)
+
+    def _search(self, vectors: Vectors, crowding: Floats, k: int, retrieval: str, engine: Engine) -> Neighbours:
+        queries, targets = self._sides(vectors, retrieval)
         found = engine.top_k(queries, targets, min(k, len(targets)))
         if retrieval == "nn":
             return found
-        return Neighbours(found.indices, 2 * found.scores - self.source_crowding[rows][:, None])
+        return Neighbours(found.indices, 2 * found.scores - crowding[:, None])
 
     def rank(self, rows: Indices, chosen: Indices, retrieval: str, engine: Engine) -> Indices:
         """Give the place of each chosen target, from 1, among all targets for its source word."""
-        queries, targets = self._sides(rows, retrieval)
+        queries, targets = self._sides(self.source[rows], retrieval)
         return engine.rank(queries, targets, chosen)
 
     def scores(self, rows: Indices, columns: Indices, retrieval: str) -> Floats:
         """Give the cosine or the CSLS score of each pair."""
         from bilex.kernels.topk import edge_scores
 
-        queries, targets = self._sides(rows, retrieval)
+        queries, targets = self._sides(self.source[rows], retrieval)
         found = edge_scores(queries, targets, np.arange(len(rows)), columns)
         return np.asarray(found if retrieval == "nn" else 2 * found - self.source_crowding[rows])
 
-    def _sides(self, rows: Indices, retrieval: str) -> tuple[Vectors, Vectors]:
+    def _sides(self, vectors: Vectors, retrieval: str) -> tuple[Vectors, Vectors]:
         """Give queries and targets whose inner products order the targets as `retrieval` does."""
         if retrieval == "nn":
-            return self.source[rows], self.target
+            return vectors, self.target
         if retrieval == "csls":  # half of it, less what is the same for all targets: cos - crowding(t) / 2
-            queries = np.column_stack([self.source[rows], np.ones(len(rows), np.float32)])
+            queries = np.column_stack([vectors, np.ones(len(vectors), np.float32)])
             penalty = (-self.target_crowding / 2).astype(np.float32)
             return queries, np.column_stack([self.target, penalty])
         raise BilexError(f"no retrieval is called {retrieval!r}; choose one of {', '.join(RETRIEVALS)}")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bilex.arrays import Vectors
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
 from bilex.engines.local import LocalEngine
@@ -19,6 +20,7 @@ from bilex.evaluation.gold import Gold
 from bilex.evaluation.hubness import Hubness, evaluate_hubness
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
 from bilex.evaluation.translation import NotCovered, TranslationScore, evaluate_translation
+from bilex.formats.fasttext import FastText
 from bilex.formats.notebook import table
 from bilex.formats.pairs import read_pairs
 from bilex.lexicon import Lexicon
@@ -37,6 +39,7 @@ from bilex.rundir import (
     write_manifest,
     write_model,
 )
+from bilex.terms import Subwords, compose
 
 __all__ = ["Run", "Translation"]
 
@@ -99,10 +102,17 @@ class Run:
         return table("Run", (), rows) + self.lexicon._repr_html_()
 
     def translate(
-        self, word: str, k: int = 5, *, retrieval: str = "csls", reverse: bool = False, engine: Engine | None = None
+        self,
+        word: str,
+        k: int = 5,
+        *,
+        retrieval: str = "csls",
+        reverse: bool = False,
+        subwords: Subwords | None = None,
+        engine: Engine | None = None,
     ) -> list[Translation]:
         """Give the k best translations of one word; `reverse` goes from the target to the source language."""
-        return self.translate_many([word], k, retrieval=retrieval, reverse=reverse, engine=engine)[0]
+        return self.translate_many([word], k, retrieval=retrieval, reverse=reverse, subwords=subwords, engine=engine)[0]
 
     def translate_many(
         self,
@@ -111,19 +121,50 @@ class Run:
         *,
         retrieval: str = "csls",
         reverse: bool = False,
+        subwords: Subwords | None = None,
         engine: Engine | None = None,
     ) -> list[list[Translation]]:
-        """Give the k best translations of each word; none for a word without a vector."""
+        """Give the k best translations of each word; none for a word without a vector.
+
+        A term of several words that has no vector is composed from its words; `subwords`, of the language that is
+        translated from, makes vectors of words that have none.
+        """
         space, source, target = self._direction(reverse)
-        known = [source.index[word] for word in words if word in source]
-        found = space.search(np.array(known, np.int64), k, retrieval, engine or LocalEngine())
-        answers = iter(zip(found.indices.tolist(), found.scores.tolist(), strict=True))
-        return [
-            [Translation(target.words[i], score) for i, score in zip(*next(answers), strict=True)]
-            if word in source
-            else []
-            for word in words
-        ]
+        engine = engine or LocalEngine()
+        answers: dict[str, list[Translation]] = {}
+        known = [word for word in dict.fromkeys(words) if word in source]
+        others = {word: self.vector(word, reverse=reverse, subwords=subwords) for word in words if word not in source}
+        made = {word: vector for word, vector in others.items() if vector is not None}
+        rows = np.array([source.index[word] for word in known], np.int64)
+        vectors = np.array([*made.values()], np.float32).reshape(len(made), space.source.shape[1])
+        for asked, found in (
+            (known, space.search(rows, k, retrieval, engine)),
+            (made, space.search_vectors(vectors, k, retrieval, engine)),
+        ):
+            for word, indices, scores in zip(asked, found.indices.tolist(), found.scores.tolist(), strict=True):
+                answers[word] = [Translation(target.words[i], score) for i, score in zip(indices, scores, strict=True)]
+        return [answers.get(word, []) for word in words]
+
+    def subwords(self, model: str | os.PathLike[str] | FastText, *, reverse: bool = False) -> Subwords:
+        """Read the fastText model that the source vectors (with `reverse`, the target's) came from.
+
+        With it, words outside the vocabulary are translated too; needs ``pip install 'bilex[fasttext]'``.
+        """
+        method = self.info.get("configuration", {}).get("method", {})
+        return Subwords.of(model, self.target if reverse else self.source, method)
+
+    def vector(self, term: str, *, reverse: bool = False, subwords: Subwords | None = None) -> Vectors | None:
+        """Give the unit vector of a word or term in the shared space; None if it has none."""
+        space, words, _ = self._direction(reverse)
+        to_space = self.theta.map_target if reverse else self.theta.map_source
+
+        def find(word: str) -> Vectors | None:
+            if word in words:
+                return np.asarray(space.source[words.index[word]])
+            made = None if subwords is None else subwords(word)
+            return None if made is None else np.asarray(unit(to_space(made[None]))[0])
+
+        return find(term) if term in words else compose(term, find)
 
     def evaluate(
         self,

@@ -150,7 +150,7 @@ def test_gzip_with_garbage_behind_it(tmp_path: Path) -> None:
         (b"BZh9", "bunzip2"),
         (b"\xfd7zXZ\x00", "unxz"),
         (b"\x28\xb5\x2f\xfd", "unzstd"),
-        (b"\xba\x16\x4f\x2f\x0c", r"fastText model.*use the \.vec file"),
+        (b"\xba\x16\x4f\x2f\x0c", r"the file ends within the header; get the file again"),
     ],
 )
 @pytest.mark.parametrize("name", ["en.vec", "en.bin", "en.npy"])

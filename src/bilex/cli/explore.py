@@ -28,8 +28,15 @@ USUAL, TRIED = 8765, 20
 @run_argument
 @click.option("--port", type=click.IntRange(0, 65535), help=f"Where to serve.  [default: {USUAL}, or the next free]")
 @click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
+@click.option(
+    "--subwords",
+    type=click.Path(),
+    multiple=True,
+    metavar="MODEL",
+    help="A fastText model of either language, for words that have no vector; may be given twice.",
+)
 @quiet_option
-def explore(run: str, port: int | None, no_browser: bool, quiet: bool) -> None:
+def explore(run: str, port: int | None, no_browser: bool, subwords: tuple[str, ...], quiet: bool) -> None:
     """Serve a local page to search RUN, browse its lexicon and review it, until Ctrl-C.
 
     Decisions are stored in RUN/review.sqlite as they are made. Only this machine can reach the page, and only those who
@@ -41,7 +48,7 @@ def explore(run: str, port: int | None, no_browser: bool, quiet: bool) -> None:
     with bind(port) as listening:
         with watch(quiet) as reporter:
             reporter.stage(f"reading {run}")
-            explorer = Explorer.open(run)
+            explorer = Explorer.open(run, subwords)
         token = secrets.token_urlsafe(32)
         with contextlib.suppress(KeyboardInterrupt):  # which is how it is meant to end
             click.echo(f"http://{HOST}:{listening.getsockname()[1]}/?key={token}")

@@ -17,14 +17,28 @@ __all__ = ["translate"]
 @click.option("-k", default=5, show_default=True, type=click.IntRange(1), help="Translations per word.")
 @retrieval_option("csls")
 @reverse_option
+@click.option(
+    "--subwords",
+    type=click.Path(),
+    metavar="MODEL",
+    help="The fastText model of the words' language, for words that have no vector.",
+)
 @json_option
 @quiet_option
 def translate(
-    run: str, words: tuple[str, ...], k: int, retrieval: str, reverse: bool, as_json: bool, quiet: bool
+    run: str,
+    words: tuple[str, ...],
+    k: int,
+    retrieval: str,
+    reverse: bool,
+    subwords: str | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Translate WORDs, or the words on stdin, one on each line.
 
-    Prints word, translation and score, separated by tabs.
+    Prints word, translation and score, separated by tabs. A term of several words, in quotes or on a line of its own,
+    is composed from its words if it has no vector.
     """
     from bilex.errors import BilexError
     from bilex.runs import Run
@@ -33,7 +47,9 @@ def translate(
         words = tuple(line.strip("\r\n") for line in read_lines() if line.strip())
     if not words:
         raise BilexError("no words to translate; give them as arguments or on stdin, one on each line")
-    answers = Run.load(run).translate_many(words, k, retrieval=retrieval, reverse=reverse)
+    learnt = Run.load(run)
+    model = None if subwords is None else learnt.subwords(subwords, reverse=reverse)
+    answers = learnt.translate_many(words, k, retrieval=retrieval, reverse=reverse, subwords=model)
     missing = list(dict.fromkeys(word for word, found in zip(words, answers, strict=True) if not found))
     listed = f"no vector for {', '.join(missing[:10])}{' ...' * (len(missing) > 10)}"
     if as_json:
@@ -44,7 +60,8 @@ def translate(
             for answer in found:
                 click.echo(f"{word}\t{answer.word}\t{answer.score:.6f}")
     if not any(answers):
-        raise BilexError(f"{run}: {listed}; check the case of the words, or the direction (--reverse)")
+        other = "" if subwords else ", or give their fastText model with --subwords"
+        raise BilexError(f"{run}: {listed}; check the case of the words, or the direction (--reverse){other}")
     if missing and not quiet:
         click.echo(f"bilex: warning: {run}: {listed}", err=True)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bilex.errors import BilexError, InputError
 from bilex.formats.cleaning import Loaded
-from bilex.formats.streams import ByteStream, refuse_foreign
+from bilex.formats.streams import FASTTEXT_MODEL, ByteStream, refuse_foreign
 
 __all__ = ["Loaded", "read_vectors"]
 
@@ -20,7 +20,7 @@ def read_vectors(
     Parameters
     ----------
     path
-        Text or word2vec binary (both may be gzipped), ``.npy`` or ``.safetensors``.
+        Text or word2vec binary (both may be gzipped), ``.npy``, ``.safetensors``, or a fastText model.
     limit
         How many rows to read, from the top; None reads all.
     vocabulary
@@ -34,6 +34,10 @@ def read_vectors(
     if limit is not None and limit <= 0:
         raise BilexError(f"the limit is {limit}; it must be at least 1")
     with ByteStream(path) as stream:
+        if stream.head.startswith(FASTTEXT_MODEL) and vocabulary is None:
+            from bilex.formats.fasttext import read_fasttext
+
+            return read_fasttext(stream, limit)
         refuse_foreign(stream)
         if _is_matrix(stream):
             return _read_matrix(stream, limit, vocabulary)

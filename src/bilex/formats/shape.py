@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 from pathlib import Path
 
 import numpy as np
 
 from bilex.errors import BilexError
 from bilex.formats.examine import fields_of
-from bilex.formats.streams import ByteStream
+from bilex.formats.streams import FASTTEXT_MODEL, ByteStream
 
 __all__ = ["peek_shape"]
 
@@ -34,7 +35,7 @@ def peek_shape(path: str | os.PathLike[str], limit: int | None = None) -> tuple[
         else:
             with ByteStream(path) as stream:
                 rows, dimension = _text_shape(stream, limit)
-    except (BilexError, OSError, ValueError, TypeError, LookupError):
+    except (BilexError, OSError, ValueError, TypeError, LookupError, struct.error):
         return None  # the reader says what is wrong
     rows = rows if limit is None else min(rows, limit)
     return (rows, dimension) if rows > 0 and dimension > 0 else None
@@ -58,6 +59,10 @@ def _safetensors_shape(path: str | os.PathLike[str]) -> tuple[int, int]:
 
 
 def _text_shape(stream: ByteStream, limit: int | None) -> tuple[int, int]:
+    if stream.head.startswith(FASTTEXT_MODEL):
+        from bilex.formats.fasttext import fasttext_shape
+
+        return fasttext_shape(stream.head)
     header = _HEADER.match(stream.head)
     if header:
         return int(header[1]), int(header[2])

@@ -20,7 +20,17 @@ from numpy.typing import NDArray
 
 from bilex.errors import InputError
 
-__all__ = ["BLOCK", "BOM", "MAXIMUM_WORD", "ByteStream", "Window", "display", "refuse_foreign", "refuse_special"]
+__all__ = [
+    "BLOCK",
+    "BOM",
+    "FASTTEXT_MODEL",
+    "MAXIMUM_WORD",
+    "ByteStream",
+    "Window",
+    "display",
+    "refuse_foreign",
+    "refuse_special",
+]
 
 BLOCK = 1 << 23
 """Bytes of text held at a time; also the longest line that is accepted."""
@@ -212,7 +222,7 @@ def refuse_special(path: str | os.PathLike[str], mode: int, *, pipes: bool) -> N
 
 _PICKLE_SUFFIXES = {".kv", ".pkl", ".pickle"}
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
-_FASTTEXT_MODEL = (793712314).to_bytes(4, "little")
+FASTTEXT_MODEL = (793712314).to_bytes(4, "little")
 _ARCHIVES = {
     b"PK\x03\x04": ("a zip archive (or a NumPy .npz or PyTorch file)", "unpack it and name the file inside"),
     b"BZh": ("compressed with bzip2", "decompress it with bunzip2, or use gzip"),
@@ -234,12 +244,8 @@ def refuse_foreign(stream: ByteStream) -> None:
             "this is a pickle (gensim or Python), which could run any code and is never read",
             "save the vectors in gensim with kv.save_word2vec_format('vectors.vec') and use that file",
         )
-    if stream.head.startswith(_FASTTEXT_MODEL):
-        raise InputError(
-            stream.path,
-            "this is a fastText model, not a word2vec file",
-            "use the .vec file that belongs to it",
-        )
+    if stream.head.startswith(FASTTEXT_MODEL):
+        raise InputError(stream.path, "this is a fastText model", "give a text file")
     for magic, (kind, remedy) in _ARCHIVES.items():
         if stream.head.startswith(magic):
             raise InputError(stream.path, f"the file is {kind}", remedy)

@@ -77,6 +77,7 @@ def create_app(explorer: Explorer, port: int, token: str, once: str | None = Non
         Route("/api/run", service.answer(lambda _: explorer.about())),
         Route("/api/complete", service.answer(service.complete)),
         Route("/api/word", service.answer(service.word)),
+        Route("/api/outside", service.answer(service.outside)),
         Route("/api/entries", service.answer(service.entries)),
         Route(
             "/api/entry", service.answer(lambda asked: explorer.row(read_number("entry", asked.get("entry", ""), int)))
@@ -153,7 +154,11 @@ class Service:
 
     def word(self, asked: Any) -> Any:
         """Describe a word."""
-        return self.explorer.word(side_of(asked), asked.get("word", ""))
+        return self.explorer.word(side_of(asked), asked.get("word", "")[:LONGEST_WORD])
+
+    def outside(self, asked: Any) -> Any:
+        """Say in which languages a term that is no word can be looked up."""
+        return {"sides": self.explorer.outside(asked.get("word", "")[:LONGEST_WORD])}
 
     def entries(self, asked: Any) -> Any:
         """Give a page of the table."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from bilex.lexicon import plain
 from bilex.reviews import ACCEPTED, NOTHING, UNDECIDED, VERDICTS, Decision, Reviews, precision_interval
 from bilex.rundir import LEXICON, read_manifest
 from bilex.runs import Run
+from bilex.terms import Misfit, Subwords
 from bilex.web.completion import Completion
 from bilex.web.lookup import SIDES, Lookup
 from bilex.web.table import UNMATCHED, Query, Table
@@ -30,21 +32,23 @@ class Unknown(BilexError):  # noqa: N818 (it is no error to ask)
 class Explorer:
     """A run, its lexicon as a table, and its review."""
 
-    def __init__(self, folder: str | Path, run: Run) -> None:
+    def __init__(self, folder: str | Path, run: Run, models: Iterable[str] = ()) -> None:
         self.folder, self.run = Path(folder), run
         self.sides = {"source": run.source, "target": run.target}
         self.completion = {side: Completion(words.words) for side, words in self.sides.items()}
         self.table, self.lookup = Table(run, self.completion), Lookup(run)
+        self.subwords = subwords_of(run, models)
         self.reviews = Reviews(folder)
         self._seen, self._lock = 0, threading.Lock()
+        self._outside = lru_cache(maxsize=REMEMBERED)(self._describe_outside)
         self._described = lru_cache(maxsize=REMEMBERED)(lambda side, row: self.lookup.word(side, row, BEST))
         for side in SIDES:
             self.lookup.word(side, 0, 1)  # loads the kernels, so that the first search is as quick as the others
 
     @classmethod
-    def open(cls, folder: str | Path) -> Explorer:
-        """Read a run directory and its review."""
-        return cls(folder, Run.load(folder))
+    def open(cls, folder: str | Path, models: Iterable[str] = ()) -> Explorer:
+        """Read a run directory and its review, and fastText models of its languages."""
+        return cls(folder, Run.load(folder), models)
 
     def close(self) -> None:
         """Let go of the review."""
@@ -83,19 +87,27 @@ class Explorer:
     def word(self, side: str, word: str) -> dict[str, Any]:
         """Describe a word, with its entries in the lexicon."""
         row = self.sides[side].index.get(word)
-        if row is None:
-            raise Unknown(f"no {self.names()[side]} word is spelt so")
         self.refresh()
         entries = (self.table.by_source if side == "source" else self.table.by_target).get(word, [])
         other = "target" if side == "source" else "source"
-        described = self._described(side, row)
+        described = self._outside(side, word) if row is None else self._described(side, row)
+        if described is None:
+            raise Unknown(f"no {self.names()[side]} word is spelt so")
         return {
             **described,
             "pairs": self._pairs_among(described["picture"]),
             "entries": [self.table.row(entry) for entry in entries],
             "alone": self._alone(word) if side == "source" else None,
-            "elsewhere": other if word in self.sides[other] else None,
+            "elsewhere": other if word in self.sides[other] or (row is None and self._outside(other, word)) else None,
         }
+
+    def outside(self, term: str) -> list[str]:
+        """Give the languages in which something that is no word of theirs has a vector all the same."""
+        return [side for side in SIDES if term not in self.sides[side] and self._outside(side, term) is not None]
+
+    def _describe_outside(self, side: str, term: str) -> dict[str, Any] | None:
+        vector = self.run.vector(term, reverse=side == "target", subwords=self.subwords.get(side))
+        return None if vector is None else self.lookup.term(side, term, vector, BEST)
 
     def _alone(self, word: str) -> dict[str, Any] | None:
         """Give the row of a source word that the matching left alone."""
@@ -196,3 +208,17 @@ class Explorer:
         """Raise if another run has taken this one's place: a review must not get into a stranger's directory."""
         if read_manifest(self.folder)["files"].get(LEXICON) != self.run.info["files"].get(LEXICON):
             raise InputError(self.folder, "the run was replaced meanwhile", "start `bilex explore` again")
+
+
+def subwords_of(run: Run, models: Iterable[str]) -> dict[str, Subwords]:
+    """Read fastText models and find out which of the two languages each is of."""
+    found: dict[str, Subwords] = {}
+    for path in models:
+        try:
+            found["source"] = run.subwords(path)
+        except Misfit as error:
+            try:
+                found["target"] = run.subwords(error.model, reverse=True)
+            except Misfit as other:
+                raise InputError(path, f"{error.problem}, and {other.problem}", other.remedy) from None
+    return found

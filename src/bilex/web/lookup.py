@@ -11,7 +11,7 @@ import numpy as np
 
 from bilex.arrays import Floats, Indices, Vectors
 from bilex.embeddings import Embeddings
-from bilex.retrieval import SharedSpace
+from bilex.retrieval import CROWD, SharedSpace
 from bilex.runs import Run
 from bilex.threads import thread_count
 
@@ -70,6 +70,16 @@ class Direction:
         return cls(space, own, other, halves, counts, usual, usual + 2 * float(counts.std()))
 
 
+@dataclass(frozen=True, eq=False)
+class Query:
+    """What is looked up: its name, and the row of its vector, as floats and in bytes."""
+
+    word: str
+    vectors: Vectors
+    rounded: Rounded
+    row: int
+
+
 class Lookup:
     """Answers for single words: bytes choose who comes into question, float64 decides."""
 
@@ -83,23 +93,11 @@ class Lookup:
     def word(self, side: str, row: int, k: int) -> dict[str, Any]:
         """Describe a word of one language."""
         seen = self.directions[side]
-        space, mine, others = seen.space, self.rounded[side], self.rounded[SIDES[1 - SIDES.index(side)]]
-        cosines = others.bounds(mine, row, self.pool, self.threads)
-        nn = best(cosines, k, lambda rows: exact(space.source, row, space.target, rows))
-        cosines -= seen.half_crowding
-        halves = space.target_crowding / 2
-        csls = best(cosines, k, lambda rows: exact(space.source, row, space.target, rows) - halves[rows])
-        own = mine.bounds(mine, row, self.pool, self.threads)
-        own[row] = -np.inf
-        around = best(own, min(k, len(own) - 1), lambda rows: exact(space.source, row, space.source, rows))
-        count, crowding = int(seen.nearest_to[row]), space.source_crowding[row]
+        query = Query(seen.own.words[row], seen.space.source, self.rounded[side], row)
+        count = int(seen.nearest_to[row])
         return {
-            "side": side,
-            "word": seen.own.words[row],
+            **self.around(side, query, k, float(seen.space.source_crowding[row]), row),
             "frequency": row + 1,
-            "nn": named(seen.other, nn),
-            "csls": named(seen.other, [(r, 2 * score - crowding) for r, score in csls]),
-            "neighbours": named(seen.own, around),
             "hub": {
                 "count": count,
                 "mean": round(seen.usual, 3),
@@ -108,18 +106,51 @@ class Lookup:
                 "of": len(seen.nearest_to),
                 "others": len(seen.other),
             },
-            "picture": self.picture(side, row, [r for r, _ in around[:7]], [r for r, _ in csls[:8]]),
         }
 
-    def picture(self, side: str, row: int, own: list[int], other: list[int]) -> list[dict[str, Any]]:
+    def term(self, side: str, term: str, vector: Vectors, k: int) -> dict[str, Any]:
+        """Describe what is no word of a language but has a unit vector in the space; it is nobody's neighbour."""
+        space, vectors = self.directions[side].space, np.ascontiguousarray(vector[None], np.float32)
+        query = Query(term, vectors, Rounded(vectors), 0)
+        cosines = self.rounded[SIDES[1 - SIDES.index(side)]].bounds(query.rounded, 0, self.pool, self.threads)
+        crowd = best(cosines, CROWD, lambda rows: exact(vectors, 0, space.target, rows))
+        crowding = sum(score for _, score in crowd) / len(crowd)
+        return {**self.around(side, query, k, crowding, None), "frequency": None, "hub": None}
+
+    def around(self, side: str, query: Query, k: int, crowding: float, itself: int | None) -> dict[str, Any]:
+        """Give what is near in both languages; a word is not its own neighbour."""
+        seen = self.directions[side]
+        space, mine, others = seen.space, self.rounded[side], self.rounded[SIDES[1 - SIDES.index(side)]]
+        vectors, rounded, row = query.vectors, query.rounded, query.row
+        cosines = others.bounds(rounded, row, self.pool, self.threads)
+        nn = best(cosines, k, lambda rows: exact(vectors, row, space.target, rows))
+        cosines -= seen.half_crowding
+        halves = space.target_crowding / 2
+        csls = best(cosines, k, lambda rows: exact(vectors, row, space.target, rows) - halves[rows])
+        own = mine.bounds(rounded, row, self.pool, self.threads)
+        if itself is not None:
+            own[itself] = -np.inf
+        most = min(k, len(own) - (itself is not None))
+        near = best(own, most, lambda rows: exact(vectors, row, space.source, rows))
+        return {
+            "side": side,
+            "word": query.word,
+            "nn": named(seen.other, nn),
+            "csls": named(seen.other, [(r, 2 * score - crowding) for r, score in csls]),
+            "neighbours": named(seen.own, near),
+            "picture": self.picture(side, query, [r for r, _ in near[:7]], [r for r, _ in csls[:8]]),
+        }
+
+    def picture(self, side: str, query: Query, own: list[int], other: list[int]) -> list[dict[str, Any]]:
         """Lay both neighbourhoods out in the plane: the two principal components of their vectors in the space."""
         seen = self.directions[side]
-        vectors = np.vstack([seen.space.source[[row, *own]], seen.space.target[other]])
+        vectors = np.vstack([query.vectors[[query.row]], seen.space.source[own], seen.space.target[other]])
         otherwise = SIDES[1 - SIDES.index(side)]
-        points = [(side, r, seen.own) for r in (row, *own)] + [(otherwise, r, seen.other) for r in other]
+        points = [(side, query.word), *((side, seen.own.words[r]) for r in own)]
+        points += [(otherwise, seen.other.words[r]) for r in other]
         return [
-            {"side": which, "word": language.words[r], "x": round(float(x), 4), "y": round(float(y), 4), "self": not i}
-            for i, ((which, r, language), (x, y)) in enumerate(zip(points, plane(vectors), strict=True))
+            {"side": which, "word": word, "x": round(float(x), 4), "y": round(float(y), 4), "self": not i}
+            for i, ((which, word), (x, y)) in enumerate(zip(points, plane(vectors), strict=True))
         ]
 
 

@@ -24,6 +24,9 @@ async function go(text, side) {
   if (!current()) return; // another word was asked for meanwhile
   const exact = found.words.find((item) => item.word === text.trim()) || found.words[0];
   if (exact) return open(exact.side, exact.word);
+  const { sides } = await get("outside", { word: text.trim() }); // by its words, or by its subwords
+  if (!current()) return;
+  if (sides.length) return open(sides[0], text.trim());
   shown = null;
   byId("word").replaceChildren(
     element("p", { class: "empty" }, "No word of either language begins with “", word(text.trim()), "”."),
@@ -74,10 +77,10 @@ function describe(found) {
       "div",
       { class: "headword" },
       element("h2", {}, word(found.word, found.side)),
-      element("p", {}, `${names[found.side]}, frequency rank ${number(found.frequency)}`, ...elsewhere(found)),
+      element("p", {}, `${names[found.side]}, ${rank(found)}`, ...elsewhere(found)),
     ),
     matched(found, other),
-    hub(found),
+    ...(found.hub ? [hub(found)] : []),
     element(
       "div",
       { class: "lists" },
@@ -104,9 +107,13 @@ function caption() {
   );
 }
 
+function rank(found) {
+  return found.frequency ? `frequency rank ${number(found.frequency)}` : "not in the vocabulary: its vector is composed";
+}
+
 function elsewhere(found) {
   if (!found.elsewhere) return [];
-  const link = element("a", { href: addressOf(found.elsewhere, found.word) }, `also a word of ${names[found.elsewhere]}`);
+  const link = element("a", { href: addressOf(found.elsewhere, found.word) }, `also ${found.frequency ? "a word of" : "in"} ${names[found.elsewhere]}`);
   return [" · ", link];
 }
 
@@ -115,7 +122,7 @@ function matched(found, other) {
     return element(
       "p",
       { class: "matched none" },
-      "Not in the lexicon: the matching left this word alone.",
+      found.frequency ? "Not in the lexicon: the matching left this word alone." : "Not in the lexicon.",
       ...(found.alone ? [" ", alone(found.alone)] : []),
     );
   }

@@ -1,0 +1,125 @@
+"""Vectors for what a vocabulary does not hold: terms of several words, and words that only a fastText model knows.
+
+A term that has no vector of its own is *composed*: the mean of the unit vectors of its words, scaled to unit length.
+All of its words must have one: half of "World War II" is another term. A word that is not in the vocabulary gets its
+vector from its *subwords*, if the fastText model that the vocabulary came from is given: the mean of the vectors of
+its character n-grams, then normalised and mapped as the words of the run were.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bilex.arrays import Vectors
+from bilex.embeddings import ITERATIVE, Embeddings
+from bilex.errors import BilexError, InputError
+from bilex.formats.fasttext import FastText, open_fasttext
+from bilex.mapping import unit
+from bilex.orthography import spelling_vectors
+
+__all__ = ["Misfit", "Subwords", "compose"]
+
+SAME = 0.99  # the mean cosine of a run's vectors with a model's from which on they are taken to be the same
+LONGEST = 1000  # characters in a word that is made of its subwords
+
+
+def compose(term: str, find: Callable[[str], Vectors | None]) -> Vectors | None:
+    """Put a term together from its words; None if one of them has no vector, or they cancel out."""
+    parts = [find(word) for word in term.split()]
+    known = [part for part in parts if part is not None]
+    if not known or len(known) < len(parts):
+        return None
+    total = unit(np.stack(known)).sum(axis=0, dtype=np.float64)[None].astype(np.float32)
+    return unit(total)[0] if total.any() else None
+
+
+class Misfit(InputError):  # noqa: N818 (it is one, of a kind)
+    """A model that a run's vectors are not from."""
+
+    def __init__(self, model: FastText, words: Embeddings, why: str) -> None:
+        self.model = model
+        problem = f"the run's vectors of {words.name or 'this language'} are not from this model ({why})"
+        super().__init__(model.path, problem, "give the model that they were taken from")
+
+
+@dataclass(frozen=True, eq=False)
+class Subwords:
+    """What makes vectors of words outside a run's vocabulary, normalised as the words of the run were."""
+
+    model: FastText
+    steps: tuple[tuple[str, Vectors | None], ...]
+    orthography: float
+
+    @classmethod
+    def of(cls, model: FastText | str | os.PathLike[str], words: Embeddings, method: Mapping[str, Any]) -> Subwords:
+        """Take a model for one language of a run.
+
+        Parameters
+        ----------
+        model
+            The fastText model, or its file.
+        words
+            The normalised vectors of the language.
+        method
+            The method in the run's configuration.
+
+        Raises
+        ------
+        InputError
+            If the vectors of the run are not those of the model.
+        """
+        model = model if isinstance(model, FastText) else open_fasttext(model)
+        missing = next((word for word in words.words if word not in model.rows), None)
+        if missing is not None:
+            raise Misfit(model, words, f"it does not know {missing!r}")
+        rows = np.array([model.rows[word] for word in words.words], np.int64)
+        known = Embeddings(words.words, np.ascontiguousarray(model.vectors[rows]))
+        steps = []
+        for name in single_steps(str(method.get("normalise", "unit,center,unit"))):
+            if name not in STEPS:
+                raise BilexError(f"words outside the vocabulary cannot be normalised by {name!r}; leave the model out")
+            steps.append((name, known.vectors.mean(axis=0, dtype=np.float64) if name == "center" else None))
+            known = known.normalise(name)
+        found = cls(model, tuple(steps), float(method.get("orthography", 0)))
+        ours = found.spelt(known.words, known.vectors)
+        if ours.shape != words.vectors.shape:
+            raise Misfit(model, words, f"its vectors have {model.vectors.shape[1]} dimensions")
+        cosine = float(np.einsum("ij,ij->i", unit(ours), unit(words.vectors)).mean())
+        if cosine < SAME:
+            raise Misfit(model, words, f"its vectors are others (mean cosine {cosine:.3f})")
+        return found
+
+    def __call__(self, word: str) -> Vectors | None:
+        """Give the normalised vector of a word; None if nothing of it is known."""
+        raw = self.model.vector(word) if 0 < len(word) <= LONGEST else None
+        if raw is None:
+            return None
+        row = raw[None].astype(np.float64)
+        for name, mean in self.steps:
+            row = STEPS[name](row, mean)
+        vector = self.spelt((word,), row.astype(np.float32))[0]
+        return vector if vector.any() else None
+
+    def spelt(self, words: tuple[str, ...], vectors: Vectors) -> Vectors:
+        """Put the spelling beside the vectors, where the method does so."""
+        if not self.orthography:
+            return vectors
+        return unit(np.hstack([vectors, np.float32(self.orthography) * spelling_vectors(words)]))
+
+
+def single_steps(names: str) -> list[str]:
+    """Take steps that consist of others apart."""
+    steps = [name.strip() for name in names.split(",")]
+    return [single for step in steps for single in (ITERATIVE if step == "iterative" else (step,))]
+
+
+STEPS: dict[str, Callable[[Any, Any], Any]] = {  # the steps of `Embeddings.normalise` for rows that do not count
+    "unit": lambda rows, _: rows / max(float(np.sqrt((rows**2).sum())), np.finfo(np.float64).tiny),
+    "center": lambda rows, mean: rows - mean,
+    "none": lambda rows, _: rows,
+}
