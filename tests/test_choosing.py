@@ -80,6 +80,9 @@ def test_self_learning_is_left_out_where_it_harms(languages: Languages, monkeypa
     found = learn(languages.source, languages.target, some_gold(languages, 150), DEFAULT, engine=ENGINE)
     assert found.chosen.choices[0].chosen in ("procrustes", "seed")
     assert not found.method.self_learning
+    words, counts = np.unique(found.fit.matching.target, return_counts=True)
+    assert len(words) > 100
+    assert counts.max() == 1  # the lexicon is still a matching
 
 
 def test_what_is_held_out_is_not_learnt_from(languages: Languages, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ from bilex.arrays import Indices, Vectors
 from bilex.candidates import candidate_graph
 from bilex.constraints import Constraints
 from bilex.edge_prior import FEATURES, EdgePrior, Examples, Features, heaviest, learn
-from bilex.em import Fit, Iteration, Settings, fit
+from bilex.em import Fit, Iteration, Settings, fit, match_all
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
 from bilex.journal import Journal
@@ -137,6 +137,10 @@ def fit_method(
         choices.append(choice)
     reporter.stage("learning")
     found = task.learn(method, pairs, report=reporter.iteration)
+    if choices and not method.self_learning:  # the map is the seed's, but the lexicon is the model's matching
+        settings = method.settings()
+        sides = (source.vectors, target.vectors)
+        found = replace(found, matching=match_all(found.theta, *sides, settings, engine, constraints, None))
     if method.edge_prior == "learned" and method.self_learning and len(found.matching):
         reporter.stage("learning the prior")
         prior, choice = choose_prior(task, method, known, found)

@@ -25,7 +25,7 @@ from bilex.matching import Matching
 from bilex.model import Expectation, Theta, log_likelihood, maximise
 from bilex.priors import Prior
 
-__all__ = ["Fit", "Iteration", "Settings", "State", "fit", "viterbi_em"]
+__all__ = ["Fit", "Iteration", "Settings", "State", "fit", "match_all", "viterbi_em"]
 
 CONVERGED = "converged: the mean cosine of the induced pairs no longer changes"
 NOTHING_MATCHED = "failed: no pair of words is a better explanation than none"
