@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help install demo test lint docs bench trust results clean
+.PHONY: help install demo test lint docs bench trust results lock audit dist clean
 
 help:
 	@echo "make demo     learn an English-French lexicon from the shipped vectors"
@@ -12,6 +12,9 @@ help:
 	@echo "make bench    measure against the peers"
 	@echo "make trust    try for hours to break it, and write docs/trust.md"
 	@echo "make results  measure on the shared data and write docs/results.md"
+	@echo "make lock     write requirements-dev.lock again, from pyproject.toml"
+	@echo "make audit    look for known vulnerabilities in the locked packages"
+	@echo "make dist     build the packages and their bill of materials in dist"
 	@echo "make install  make .venv with bilex and all that developing it needs"
 
 .venv/made:
@@ -62,6 +65,26 @@ trust: .venv/developing
 
 results: .venv/installed
 	$(BIN)/python -m tools.results
+
+.venv/releasing: .venv/made
+	$(BIN)/python -m pip install --quiet build cyclonedx-bom pip-audit uv
+	@touch $@
+
+lock: .venv/releasing
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --extra dev --extra docs --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header --quiet --upgrade --output-file requirements-dev.lock
+
+audit: .venv/releasing
+	$(BIN)/pip-audit --disable-pip --strict --requirement requirements-dev.lock
+
+# The bill of materials is that of an environment with nothing but bilex and what it needs.
+dist: .venv/releasing
+	rm -rf dist build/clean
+	$(BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv build/clean
+	build/clean/bin/python -m pip install --quiet dist/*.whl
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON \
+		--output-file dist/bilex-$$(build/clean/bin/bilex --version | sed 's/.* //').cdx.json build/clean/bin/python
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

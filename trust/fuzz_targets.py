@@ -55,7 +55,7 @@ class Inline:
         """Give nothing, as the kernels do."""
 
 
-def shrink_buffers() -> None:
+def shrink_buffers(change: Callable[[Any, str, Any], None] = setattr) -> None:
     """Make the readers' buffers and limits tiny."""
     from bilex.formats import lines, streams, text, word2vec, wordlists
 
@@ -68,7 +68,7 @@ def shrink_buffers() -> None:
     }
     for module, values in changes.items():
         for name, value in values.items():
-            setattr(module, name, value)
+            change(module, name, value)
 
 
 class Reader:

@@ -34,7 +34,8 @@ def read_npy(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | 
     """Read a NumPy matrix; its words come from a vocabulary file."""
     try:
         # Unlike numpy.load, this opens nothing but the .npy format and has no way to unpickle.
-        matrix = np.lib.format.open_memmap(path, mode="r")
+        with np.errstate(over="ignore"):  # a shape can be beyond all bounds; that is an error all the same
+            matrix = np.lib.format.open_memmap(path, mode="r")
     except Exception as error:
         # NumPy reads the header with Python's own tokeniser, so a damaged one can raise nearly anything.
         raise InputError(
