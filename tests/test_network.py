@@ -20,7 +20,7 @@ similarity run similarity.txt
 hubness run
 compare run other gold.txt
 export run --format tei -o lexicon.tei
-export run --format vec -o mapped
+export run --format vec -o mapped.vec
 report run -q
 doctor
 """
