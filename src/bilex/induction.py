@@ -222,6 +222,7 @@ def check(source: Embeddings, target: Embeddings, method: Method) -> None:
         if not len(side):
             raise BilexError(f"{label(side)}: the vocabulary is empty; give at least one word")
         check_words(side)
+        check_numbers(side)
     if source.dimension != target.dimension:
         raise BilexError(
             f"{label(source)} has {source.dimension} dimensions and {label(target)} has {target.dimension}; "
@@ -241,6 +242,14 @@ def check_words(side: Embeddings) -> None:
     if not savable("".join(side.words)):
         bad = next(word for word in side.words if not savable(word))
         raise BilexError(f"{label(side)}: the word {bad!r} has a line feed or is not Unicode text; rename it")
+
+
+def check_numbers(side: Embeddings) -> None:
+    """Raise if a number is none: what came from a file has only numbers, what was made in Python may not."""
+    finite = np.isfinite(side.vectors).all(axis=1)
+    if not finite.all():
+        word = side.words[int(np.argmin(finite))]
+        raise BilexError(f"{label(side)}: the vector of {word!r} holds NaN or infinity; leave the word out")
 
 
 def savable(text: str) -> bool:

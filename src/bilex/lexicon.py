@@ -98,6 +98,8 @@ class Lexicon:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save it as a tab-separated table, whole or not at all."""
+        if not np.isfinite(self.score).all():
+            raise BilexError(f"{os.fspath(path)}: a score is NaN or infinity, so nothing is written")
         atomic_write_text(path, self.to_tsv())
 
     @classmethod

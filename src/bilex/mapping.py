@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 BLOCK = 8192
+SMALL = 1e-30
 
 
 def procrustes(source: Vectors, target: Vectors) -> Floats:
@@ -162,16 +163,26 @@ def root(inverse: Floats) -> Floats:
 def apply(omega: Floats, vectors: Vectors, shift: Floats | float = 0.0) -> Vectors:
     """Map each row, ``vectors @ omega.T + shift``, rounding to float32 once."""
     mapped = np.empty((len(vectors), len(omega)), np.float32)
-    with single_threaded_blas():
-        for rows in blocks(len(vectors)):
-            mapped[rows] = vectors[rows].astype(np.float64) @ omega.T + shift
+    try:
+        with single_threaded_blas():
+            for rows in blocks(len(vectors)):
+                product = vectors[rows].astype(np.float64) @ omega.T + shift
+                with np.errstate(over="raise"):
+                    mapped[rows] = product
+    except FloatingPointError:
+        raise BilexError("the numbers in the vectors are too large to be mapped; normalise or scale them") from None
     return mapped
 
 
 def unit(vectors: Vectors) -> Vectors:
     """Scale every row to norm 1; a zero row stays zero."""
     norms = np.sqrt(squared_norms(vectors))
-    return np.divide(vectors, np.where(norms > 0, norms, 1)[:, None], dtype=np.float32, casting="same_kind")
+    norms[norms == 0] = 1
+    extreme = np.flatnonzero((norms < SMALL) | (norms > 1 / SMALL))  # float32 has few digits or none for their norms
+    norms[extreme], rescued = 1, vectors[extreme] / norms[extreme, None]
+    scaled = np.divide(vectors, norms[:, None], dtype=np.float32, casting="same_kind")
+    scaled[extreme] = rescued
+    return scaled
 
 
 def squared_norms(vectors: Vectors, omega: Floats | None = None, shift: Floats | float = 0.0) -> Floats:

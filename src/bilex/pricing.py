@@ -21,7 +21,7 @@ from bilex.arrays import Floats, Indices, Vectors
 from bilex.constraints import Constraints
 from bilex.engines.base import Engine
 from bilex.errors import BilexError
-from bilex.matching import Graph, Matching, solve
+from bilex.matching import CertificateError, Graph, Matching, solve
 from bilex.priors import Prior
 from bilex.weights import Edges, with_columns
 
@@ -29,6 +29,7 @@ __all__ = ["dense_matching"]
 
 AT_ONCE = 8  # violating edges that a source may add in one round
 DEAR = 1e6  # a price that nothing is worth
+DENSE_GAP_LIMIT = 1e-6  # relative to the objective: every word may add its rounding
 NEGLIGIBLE = 1e-12  # relative to the largest weight: below it a violation is rounding
 
 
@@ -52,8 +53,10 @@ def dense_matching(
         start = solve(graph, prior, start)
         rows, columns, worst = violations(queries, offsets, targets, start, engine, constraints)
         if not len(rows):
-            slack = worst * len(queries) * (prior.source_capacity or 1)
-            return replace(start, gap=start.gap + slack)
+            gap = start.gap + worst * len(queries) * (prior.source_capacity or 1)
+            if not gap <= DENSE_GAP_LIMIT * max(1.0, abs(start.objective)):
+                raise CertificateError(f"the dense matching misses its certificate by {gap:g}; please report this")
+            return replace(start, gap=gap)
         before = len(graph.weights)
         graph = Graph.from_edges(
             np.concatenate([graph.rows, rows]),

@@ -107,6 +107,11 @@ def write_manifest(folder: Path, info: Mapping[str, Any]) -> None:
 
 def write_model(folder: Path, tensors: Mapping[str, NDArray[Any]], names: Mapping[str, str]) -> None:
     """Write the tensors of a run, and the names of its languages."""
+    for name, tensor in tensors.items():
+        if not np.isfinite(tensor).all():
+            raise BilexError(
+                f"{folder / MODEL}: {name} holds NaN or infinity, so nothing is written; scale the vectors"
+            )
     # All in one entry: safetensors writes several in random order, and the same run would have other bytes.
     atomic_write_tensors(folder / MODEL, tensors, {"names": json.dumps(names)})
 

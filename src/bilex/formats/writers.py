@@ -41,6 +41,8 @@ def write_vectors(
     progress
         Called now and then with (rows written, rows in all).
     """
+    if not np.isfinite(vectors).all():
+        raise BilexError(f"{os.fspath(path)}: a vector holds NaN or infinity, so nothing is written; leave it out")
     suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
     if suffixes[-1:] == [".safetensors"]:
         _write_safetensors(path, words, vectors)

@@ -1,0 +1,139 @@
+"""Degenerate input ends in a sound result or a clear error, and no NaN ever reaches a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+import bilex
+from bilex.embeddings import Embeddings
+from bilex.errors import BilexError
+from bilex.formats.writers import write_vectors
+from bilex.lexicon import Lexicon
+from bilex.matching import GAP_LIMIT
+from bilex.seeds import SeedLike
+from tests.oracles import random_orthogonal
+
+RNG = np.random.default_rng(0)
+COMMON = RNG.normal(size=(50, 8))
+TURNED = COMMON @ random_orthogonal(RNG, 8).T
+SPREAD = np.exp(np.linspace(-60, 60, 50))[:, None]
+CASES: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {
+    "all vectors equal": (np.ones((50, 8)), np.ones((50, 8))),
+    "all vectors of one side equal": (np.ones((50, 8)), TURNED),
+    "rank 1": (np.outer(COMMON[:, 0], COMMON[0]), np.outer(TURNED[:, 0], TURNED[1])),
+    "duplicated columns": (np.hstack([COMMON[:, :4]] * 2), np.hstack([TURNED[:, :4]] * 2)),
+    "duplicated words": (np.repeat(COMMON[:25], 2, axis=0), np.repeat(TURNED[:25], 2, axis=0)),
+    "one dimension": (COMMON[:, :1], TURNED[:, :1]),
+    "fewer words than dimensions": (COMMON[:5], TURNED[:5]),
+    "one word": (COMMON[:1], TURNED[:1]),
+    "1e-30": (COMMON * 1e-30, TURNED * 1e-30),
+    "1e30": (COMMON * 1e30, TURNED * 1e30),
+    "1e-30 beside 1e30": (COMMON * 1e-30, TURNED * 1e30),
+    "every scale": (COMMON * SPREAD, TURNED / SPREAD),
+    "next to nothing": (COMMON * 1e-44, TURNED * 1e-44),
+    "next to too large": (np.sign(COMMON) * 3e38, np.sign(TURNED) * 3e38),
+}
+
+
+def language(vectors: NDArray[Any]) -> Embeddings:
+    return Embeddings(tuple(f"w{row}" for row in range(len(vectors))), vectors.astype(np.float32))
+
+
+def check_files(folder: Path) -> None:
+    """Check that every number in a run directory is one."""
+    for name, tensor in load_file(folder / "model.safetensors").items():
+        assert np.isfinite(tensor).all(), name
+    json.loads((folder / "run.json").read_text("utf-8"), parse_constant=pytest.fail)
+    bilex.Run.load(folder)
+
+
+def sound(run: bilex.Run) -> None:
+    """Check what holds for every run: cosines are cosines, and each matching was proved optimal."""
+    assert (np.abs(run.lexicon.score) <= 1 + 1e-6).all()
+    for iteration in run.info["iterations"]:
+        assert abs(iteration["mean_cosine"]) <= 1 + 1e-6
+        if iteration["certificate_gap"] is not None:
+            assert iteration["certificate_gap"] <= GAP_LIMIT * max(1, iteration["pairs"]) * 2
+    if run.theta.target_map is None and run.info["configuration"]["method"]["maps"] == "orthogonal":
+        np.testing.assert_allclose(run.theta.omega @ run.theta.omega.T, np.eye(len(run.theta.omega)), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::bilex.errors.BilexWarning")
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("method", sorted(bilex.METHODS))
+def test_every_method_ends_in_a_sound_result_or_a_clear_error(case: str, method: str, tmp_path: Path) -> None:
+    source, target = map(language, CASES[case])
+    seeds: tuple[SeedLike, ...] = ("identical", [("w0", "w0")])
+    for number, seed in enumerate(seeds):
+        try:
+            run = bilex.induce(source, target, seed, method)
+        except BilexError as error:
+            assert case in {"next to too large", "every scale"} and "none" in bilex.METHODS[method].normalise
+            assert "too large" in str(error)
+            continue
+        sound(run)
+        run.save(tmp_path / str(number))
+        check_files(tmp_path / str(number))
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_the_scale_of_the_vectors_does_not_matter(scale: float) -> None:
+    plain, scaled = (bilex.induce(language(COMMON * by), language(TURNED * by)) for by in (1, scale))
+    assert scaled.lexicon.source == plain.lexicon.source
+    assert scaled.lexicon.target == plain.lexicon.target
+    assert scaled.lexicon.score == pytest.approx(plain.lexicon.score, abs=1e-5)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_goes_in_nowhere_and_out_nowhere(number: float, tmp_path: Path) -> None:
+    vectors = COMMON.astype(np.float32).copy()
+    vectors[7, 3] = number
+    with pytest.raises(BilexError, match="the vector of 'w7' holds NaN or infinity"):
+        bilex.induce(language(COMMON), language(vectors))
+    for name in ("a.vec", "a.bin", "a.safetensors"):
+        with pytest.raises(BilexError, match="holds NaN or infinity, so nothing is written"):
+            write_vectors(tmp_path / name, [f"w{row}" for row in range(50)], vectors)
+    lexicon = Lexicon(("a",), ("b",), np.array([number]), np.array([1]), np.array([True]), ("matching",))
+    with pytest.raises(BilexError, match="a score is NaN or infinity"):
+        lexicon.save(tmp_path / "lexicon.tsv")
+    run = bilex.induce(language(COMMON), language(TURNED))
+    run.theta.mu[0] = number
+    with pytest.raises(BilexError, match="mu holds NaN or infinity"):
+        run.save(tmp_path / "run")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_matching_without_its_proof_is_an_error_and_not_a_warning(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The solver is made to leave out one of the best edges."""
+    from bilex.kernels import matching
+
+    solve = matching.solve
+
+    def careless(*arguments: Any) -> Any:
+        chosen, u, v = solve(*arguments)
+        chosen[np.flatnonzero(chosen)[0]] = False
+        return chosen, u, v
+
+    monkeypatch.setattr(matching, "solve", careless)
+    with pytest.raises(bilex.BilexError, match="misses its certificate"):
+        bilex.induce(language(COMMON), language(TURNED), method="ruder2018")
+    with pytest.raises(bilex.BilexError, match="misses its certificate"):
+        bilex.induce(language(COMMON), language(TURNED), method="ruder2018", exact=True)
+
+
+def test_a_dense_matching_without_its_proof_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bilex import pricing
+
+    found = pricing.violations
+    monkeypatch.setattr(pricing, "violations", lambda *arguments: (*found(*arguments)[:2], 1.0))
+    with pytest.raises(bilex.BilexError, match="the dense matching misses its certificate"):
+        bilex.induce(language(COMMON), language(TURNED), method="ruder2018", exact=True)
