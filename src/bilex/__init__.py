@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bilex.errors import BilexError, BilexWarning
     from bilex.induction import induce
     from bilex.lexicon import Entry, Lexicon
+    from bilex.many import induce_many
     from bilex.methods import METHODS, Method
     from bilex.priors import Prior
     from bilex.runs import Run, Translation
@@ -37,6 +38,7 @@ __all__ = [
     "Translation",
     "__version__",
     "induce",
+    "induce_many",
     "load",
 ]
 
@@ -45,6 +47,7 @@ HOMES = {
     "embeddings": ("Embeddings", "load"),
     "errors": ("BilexError", "BilexWarning"),
     "induction": ("induce",),
+    "many": ("induce_many",),
     "lexicon": ("Entry", "Lexicon"),
     "methods": ("METHODS", "Method"),
     "priors": ("Prior",),

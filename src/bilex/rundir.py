@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -31,6 +31,7 @@ __all__ = ["file_sha256", "read_manifest", "read_model", "run_directory", "write
 FORMAT = 1
 LEXICON, MODEL, MANIFEST = "lexicon.tsv", "model.safetensors", "run.json"
 CHECKPOINT = "checkpoint.safetensors"  # of a run that is not finished; see bilex.checkpoints
+CYCLES = "cycles.tsv"  # what `bilex induce-many` adds
 TENSORS = {  # name: type, and shape: n source words of d dimensions, m target words of e, in a space of k
     "omega": ("float64", "kd"),
     "mu": ("float64", "k"),
@@ -51,28 +52,30 @@ FILES = {
     MODEL,
     MANIFEST,
     "report.html",
+    CYCLES,
     CHECKPOINT,
 }  # what a run directory may hold; only such a one is replaced
 OPTIONAL = "target_map"  # only where the target's side is mapped too
 
 
 @contextlib.contextmanager
-def run_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
+def run_directory(path: str | os.PathLike[str], check: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """Give a new folder that takes the place of `path` if the block ends well, and vanishes if not.
 
-    It is made at once, so that a place that cannot be written to is found out before the work, not after it.
+    It is made at once, so that a place that cannot be written to is found out before the work, not after it. `check`
+    raises if what is there must stay; by default all must but a run.
     """
-    named = Path(path)
+    named, check = Path(path), check or check_replaceable
     with contextlib.ExitStack() as stack:
         try:
-            check_replaceable(named)
+            check(named)
             place = named.resolve()  # a link stays, and what it points to is replaced
             folder = stack.enter_context(new_folder(place))
         except OSError as error:
             raise BilexError(f"{named}: cannot be written ({error.strerror}); choose another place with -o") from None
         try:
             yield folder
-            check_replaceable(place)  # again: the run took its time
+            check(place)  # again: the run took its time
             replace_folder(folder, place)
         except OSError as error:
             raise BilexError(f"{named}: cannot be written ({error.strerror or error}); check the disk") from error

@@ -22,6 +22,7 @@ from bilex.cli.explore import explore
 from bilex.cli.export import export
 from bilex.cli.hubness import hubness
 from bilex.cli.induce import induce
+from bilex.cli.induce_many import induce_many
 from bilex.cli.interrupts import interrupted, last_words
 from bilex.cli.report import report
 from bilex.cli.reproduce import reproduce
@@ -67,6 +68,7 @@ def bilex(context: click.Context) -> None:
 for command in (
     demo,
     induce,
+    induce_many,
     translate,
     explore,
     evaluate,

@@ -176,8 +176,12 @@ def foresee(paths: tuple[str, str], limit: int, method: Method, engine: Engine |
 
 def default_output(src: str, trg: str) -> str:
     """Name the run after the two files, in the current directory."""
-    names = (Path(os.path.basename(path).removesuffix(".gz")).stem for path in (src, trg))  # noqa: PTH119
-    return "-".join(names)
+    return f"{stem_of(src)}-{stem_of(trg)}"
+
+
+def stem_of(path: str) -> str:
+    """Name a language after its file."""
+    return Path(os.path.basename(path).removesuffix(".gz")).stem  # noqa: PTH119
 
 
 def summarise(run: Run, place: str, reported: str) -> None:

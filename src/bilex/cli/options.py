@@ -58,10 +58,9 @@ def command_line(context: click.Context) -> list[str]:
         value = context.params[str(parameter.name)]
         if isinstance(parameter, click.Option) and parameter.is_flag:
             words.append(parameter.opts[-1] if value else parameter.secondary_opts[-1])
-        elif isinstance(parameter, click.Option):
-            words += [parameter.opts[-1], str(value)]
-        else:
-            words.append(str(value))
+            continue
+        for one in value if isinstance(value, tuple) else (value,):
+            words += [parameter.opts[-1], str(one)] if isinstance(parameter, click.Option) else [str(one)]
     return words
 
 

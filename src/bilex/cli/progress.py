@@ -57,7 +57,8 @@ class Terminal(Reporter):
         self.display.console.print(text, highlight=False)
 
     def stage(self, name: str) -> None:
-        """Begin a part of the work."""
+        """Begin a part of the work; iterations are those of the part that runs."""
+        self.iterations = []
         self.display.reset(self.task, description=name, total=None)
 
     def rows(self, done: int, total: int) -> None:

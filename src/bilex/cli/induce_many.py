@@ -1,0 +1,258 @@
+"""``bilex induce-many``: the lexicons of several languages, learnt through one of them and checked in cycles."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bilex.cli.induce import foresee, induce, plural, stem_of
+from bilex.cli.options import command_line, json_option, print_json, quiet_option, wrong_usage
+from bilex.errors import BilexError
+
+if TYPE_CHECKING:
+    from bilex.engines.base import Engine
+    from bilex.many import Many
+    from bilex.runs import Run
+
+__all__ = ["induce_many"]
+
+SUMMARY, TRIPLES = "many.json", "triples.tsv"
+NAME = re.compile(r"[^\W_][\w.+-]*")
+SHARED = (  # the options of `bilex induce` that mean the same here
+    "method",
+    "prior",
+    "candidates",
+    "max_rank",
+    "exact",
+    "log_odds",
+    "normalise",
+    "tolerance",
+    "max_iterations",
+    "limit",
+    "engine",
+    "report",
+    "reuse",
+    "threads",
+)
+
+
+@click.command("induce-many")
+@click.argument("hub", type=click.Path())
+@click.argument("languages", nargs=-1, required=True, type=click.Path(), metavar="LANGUAGE LANGUAGE...")
+@click.option("-o", "--output", metavar="DIR", help="The directory to write.  [default: the languages' names]")
+@click.option(
+    "--seed",
+    "seeds",
+    multiple=True,
+    metavar="identical|numerals|NAME=SEED",
+    help="Where to start between the hub and all others, or the one called NAME.  [default: identical]",
+)
+@click.option(
+    "--vectors",
+    type=click.Choice(["vec", "bin", "safetensors"]),
+    help="Also write the vectors of every language in the hub's space.",
+)
+@json_option
+@quiet_option
+def induce_many(
+    hub: str,
+    languages: tuple[str, ...],
+    output: str | None,
+    seeds: tuple[str, ...],
+    vectors: str | None,
+    method: str,
+    limit: int,
+    engine: str,
+    report: bool,
+    reuse: bool,
+    threads: int | None,
+    as_json: bool,
+    quiet: bool,
+    **changes: Any,
+) -> None:
+    """Learn the lexicons of all pairs among the vectors HUB and two or more LANGUAGEs.
+
+    Each language is matched with the hub first; the words of two languages that have the same partner there are the
+    seed of their own run. Then cycles are followed, from a language to a second, a third and back: those that close
+    speak for an entry. A language is called as its file, or NAME if NAME=FILE is given.
+
+    Writes DIR with a run directory for each pair (and in it cycles.tsv, the agreement of each entry), many.json and
+    triples.tsv.
+    """
+    from bilex.cli.progress import watch
+    from bilex.embeddings import load
+    from bilex.engines import find_engine, open_engine
+    from bilex.many import induce_many as learn
+    from bilex.methods import find_method
+    from bilex.rundir import run_directory
+
+    with wrong_usage():
+        chosen = find_method(method).with_changes(changes)
+        find_engine(engine, threads=threads)
+        files = named_files((hub, *languages))
+        starts = seeds_of(seeds, list(files)[1:])
+    place = output or "-".join(files)
+    with (
+        run_directory(place, check_replaceable) as folder,
+        watch(quiet or as_json, chosen.tolerance, chosen.max_iterations) as reporter,
+        open_engine(engine, threads=threads, progress=reporter.rows) as where,
+    ):
+        check_seeds(starts)
+        sides = {}
+        first, *others = files.values()
+        for path in others:
+            foresee((first, path), limit, chosen, None)
+        for name, path in files.items():
+            reporter.stage(f"reading {path}")
+            sides[name] = replace(load(path, limit), name=name)
+        words = command_line(click.get_current_context())
+        writer = Writer(folder, words, vectors, where if report else None)
+        many = learn(sides, starts, chosen, each=writer, engine=where, reuse=reuse, reporter=reporter)
+        reporter.stage("writing")
+        summary = {"command": words, **many.summary()}
+        writer.finish(many, summary)
+    if as_json:
+        print_json({"directory": place, **summary})
+    elif not quiet:
+        click.echo("\n".join(lines_of(summary, place)))
+
+
+induce_many.params.extend(parameter for parameter in induce.params if parameter.name in SHARED)
+
+
+def named_files(arguments: tuple[str, ...]) -> dict[str, str]:
+    """Give the name and the file of each language."""
+    files: dict[str, str] = {}
+    for argument in arguments:
+        name, equals, path = argument.partition("=")
+        if not equals or Path(argument).exists():
+            name, path = stem_of(argument), argument
+        if not NAME.fullmatch(name):
+            raise BilexError(f"{argument}: {name!r} cannot be the name of a language; give one, NAME={path}")
+        if name in files:
+            raise BilexError(f"two languages are called {name!r}; name them, as in {name}2={path}")
+        files[name] = path
+    if len(files) < 3:
+        raise BilexError("two languages make no cycle; give three or more, or use `bilex induce`")
+    folders = ["-".join(pair) for pair in combinations(files, 2)]
+    if len(set(folders)) < len(folders):
+        raise BilexError("two pairs of languages would share a directory; give other names, NAME=FILE")
+    return files
+
+
+def seeds_of(given: tuple[str, ...], names: list[str]) -> dict[str, str]:
+    """Give the seed of each language with the hub."""
+    general, special = "identical", {}
+    for seed in given:
+        name, equals, value = seed.partition("=")
+        if equals and name in names:
+            special[name] = value
+        elif equals:
+            raise BilexError(
+                f"--seed {seed}: no language beside the hub is called {name!r}; there are {', '.join(names)}"
+            )
+        elif seed in ("identical", "numerals"):
+            general = seed
+        else:
+            raise BilexError(f"--seed {seed}: a dictionary is for one language; say which, as in {names[0]}={seed}")
+    return {name: special.get(name, general) for name in names}
+
+
+def check_seeds(seeds: dict[str, str]) -> None:
+    """Say what is wrong with a dictionary before the vectors are read."""
+    from bilex.formats.pairs import read_pairs
+    from bilex.reviews import is_reviewed, read_reviewed
+    from bilex.seeds import SEED_NAMES
+
+    for seed in seeds.values():
+        if is_reviewed(seed):
+            read_reviewed(seed)
+        elif seed not in SEED_NAMES and not Path(seed).exists():
+            read_pairs(seed)
+
+
+class Writer:
+    """Writes the run of each pair as it comes, and the rest in the end."""
+
+    def __init__(self, folder: Path, command: list[str], vectors: str | None, reporting: Engine | None) -> None:
+        self.folder, self.command, self.vectors, self.reporting = folder, command, vectors, reporting
+        self.hub: str | None = None
+
+    def __call__(self, run: Run) -> None:
+        """Write one run, and the vectors of its target if it is from the hub."""
+        from bilex.many import in_hub
+        from bilex.report import REPORT, write_report
+
+        source, target = run.source.name, run.target.name
+        place = self.folder / f"{source}-{target}"
+        place.mkdir()
+        run.info["command"] = self.command
+        if self.reporting is not None:
+            write_report(run, place / REPORT, self.reporting)
+        run.write(place)
+        if self.vectors is None:
+            return
+        if self.hub is None:
+            self.hub = source
+            run.source.save(self.folder / f"{source}.{self.vectors}")
+        if source == self.hub:
+            in_hub(run).save(self.folder / f"{target}.{self.vectors}")
+
+    def finish(self, many: Many, summary: dict[str, Any]) -> None:
+        """Write what is about all pairs; the summary lists all that was written."""
+        from bilex.formats.atomic import atomic_write_text
+        from bilex.rundir import CYCLES
+
+        for pair, cycles in many.cycles.items():
+            cycles.save(self.folder / "-".join(pair) / CYCLES)
+        rows = ["\t".join(("first", "second", "third", "returned", "agreed", "agreement"))]
+        for triple in many.triples:
+            share = "" if triple.agreement is None else f"{triple.agreement:.6f}"
+            rows.append("\t".join((*triple.languages, str(triple.returned), str(triple.agreed), share)))
+        atomic_write_text(self.folder / TRIPLES, "\n".join(rows) + "\n")
+        files = sorted({SUMMARY, *(path.name for path in self.folder.iterdir())})
+        text = json.dumps({**summary, "files": files}, indent=2, ensure_ascii=False, allow_nan=False)
+        atomic_write_text(self.folder / SUMMARY, text + "\n")
+
+
+def check_replaceable(place: Path) -> None:
+    """Raise if something is there that is not ours to throw away: only what an earlier call has written is."""
+    from bilex.rundir import check_replaceable as check_run
+
+    elsewhere = "choose another place with -o"
+    if place.is_symlink() and not place.exists():
+        raise BilexError(f"{place}: the link leads nowhere; {elsewhere}")
+    if not place.exists() or (place.is_dir() and not any(place.iterdir())):
+        return
+    try:
+        written = set(json.loads((place / SUMMARY).read_text("utf-8"))["files"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise BilexError(f"{place}: exists and was not written by `bilex induce-many`; {elsewhere}") from None
+    if place.resolve() in (Path.cwd(), *Path.cwd().parents):
+        raise BilexError(f"{place}: the current folder cannot be replaced; {elsewhere}")
+    for path in sorted(place.iterdir()):
+        if path.name not in written:
+            raise BilexError(f"{place}: holds {path.name!r}, which was not written by bilex; move it, or {elsewhere}")
+        if path.is_dir():
+            check_run(path)
+
+
+def lines_of(summary: dict[str, Any], place: str) -> list[str]:
+    """Say in a few lines what came out."""
+    lines = []
+    for pair in summary["pairs"]:
+        agreed = (
+            "" if pair["agreement"] is None else f", {pair['agreement']:.0%} agreement on {pair['tested']:,} of them"
+        )
+        lines.append(f"{pair['source']}-{pair['target']}: {plural(pair['entries'], 'pair')}, {pair['verdict']}{agreed}")
+    for triple in summary["triples"]:
+        names = "-".join((*triple["languages"], triple["languages"][0]))
+        share = "none" if triple["agreement"] is None else f"{triple['agreement']:.0%}"
+        lines.append(f"cycle {names}: {triple['returned']:,} words come back, {share} of them to themselves")
+    return [*lines, f"summary: {Path(place) / SUMMARY}"]

@@ -1,0 +1,66 @@
+"""Several languages on the shared vectors: English as the hub of French, Finnish and German.
+
+The German vectors come from small corpora of another kind than the English ones, so en-de is close to failing: it is
+here to show that a weak language does no harm to the others.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bilex import cli
+from bilex.cycles import Cycles, read_cycles
+from tests.test_shared_data import DATA
+
+pytestmark = [
+    pytest.mark.shared,
+    pytest.mark.skipif(not (DATA / "en.vec.gz").is_file(), reason=f"no shared data in {DATA}; set BILEX_SHARED_DATA"),
+]
+FILES = {"en": "en.vec.gz", "fr": "fr.vec.gz", "fi": "fi.vec.gz", "de": "de-books-law.vec.gz"}
+
+
+@pytest.fixture(scope="module")
+def europe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is learnt from identical words (fr) and 1,000 pairs of the training dictionaries (fi, de)."""
+    folder = tmp_path_factory.mktemp("europe")
+    seeds = []
+    for name in ("fi", "de"):
+        lines = (DATA / "dictionaries" / f"en-{name}.0-5000.txt").read_text("utf-8").splitlines()
+        (folder / f"{name}.txt").write_text("\n".join(random.Random(0).sample(lines, 1000)) + "\n", "utf-8")
+        seeds += ["--seed", f"{name}={folder / name}.txt"]
+    files = [f"{name}={DATA / file}" for name, file in FILES.items()]
+    options = ["--method", "ruder2018", "--max-rank", "4000", "--limit", "12000", "--no-report", "--quiet"]
+    assert cli.run(["induce-many", *files, "-o", str(folder / "out"), *seeds, *options]) == 0
+    return folder / "out"
+
+
+def right(cycles: Cycles, name: str) -> np.ndarray:
+    """Whether each entry from English is in the dictionaries; NaN where they do not know its source word."""
+    gold: dict[str, set[str]] = {}
+    for part in ("0-5000", "5000-6500"):
+        for line in (DATA / "dictionaries" / f"en-{name}.{part}.txt").read_text("utf-8").splitlines():
+            source, target = line.split()
+            gold.setdefault(source, set()).add(target)
+    pairs = zip(cycles.source, cycles.target, strict=True)
+    return np.array([float(t in gold[s]) if s in gold else np.nan for s, t in pairs])
+
+
+@pytest.mark.parametrize("name", ["fr", "fi"])
+def test_entries_that_other_languages_agree_with_are_better(europe: Path, name: str) -> None:
+    cycles = read_cycles(europe / f"en-{name}")
+    assert cycles is not None
+    correct, agreement = right(cycles, name), cycles.agreement
+    agreed, opposed = (float(np.nanmean(correct[chosen])) for chosen in (agreement == 1, agreement == 0))
+    assert agreed > opposed + 0.1
+
+
+def test_the_strong_triple_agrees_more_than_the_weak_ones(europe: Path) -> None:
+    summary = json.loads((europe / "many.json").read_text("utf-8"))
+    assert len(summary["pairs"]) == 6 and summary["left_out"] == []
+    shares = {"".join(sorted(triple["languages"])): triple["agreement"] for triple in summary["triples"]}
+    assert shares["enfifr"] > max(shares["deenfi"], shares["deenfr"])
