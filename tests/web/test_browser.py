@@ -126,6 +126,21 @@ def test_search_with_completion(page: Page) -> None:
     page.wait_for("#word h2", chosen)
 
 
+def test_search_for_a_term_that_is_no_word(page: Page, served: tuple[Path, str]) -> None:
+    words = Run.load(served[0]).target.words
+    term = f"{words[20]} {words[40]}"
+    page.open("search")
+    page.wait(lambda: page.driver.switch_to.active_element.get_attribute("id") == "search-word")
+    page.press(term, Keys.ENTER)
+    page.wait_for("#word h2", term)
+    assert "fr, not in the vocabulary: its vector is composed" in page.text(".headword")
+    assert len(page.driver.find_elements(By.CSS_SELECTOR, ".ranking")) == 3
+    assert "Not in the lexicon." in page.text(".matched") and not page.text(".hub")
+    page.find("#search-word").clear()
+    page.find("#search-word").send_keys("nonesuch nowhere", Keys.ENTER)
+    page.wait_for("#word .empty", "No word of either language begins with")
+
+
 def test_browse(page: Page, served: tuple[Path, str]) -> None:
     page.open("browse")
     page.wait(lambda: page.text("#place") == "1–50")
