@@ -55,27 +55,19 @@ class Mutant:
 def mutants(source: str) -> Iterator[Mutant]:
     """Give all mutants of a module, in the order of its lines."""
     tree = ast.parse(source)
-    count = len(list(ast.walk(tree)))
     skipped = not_run(tree)
-    for place in range(count):
+    for place, original in enumerate(ast.walk(tree)):
         for choice in range(2):
+            if id(original) in skipped or not mutate(copy.copy(original), choice):
+                continue
             changed = copy.deepcopy(tree)
             nodes = list(ast.walk(changed))
-            if id_of(tree, place) in skipped:
-                break
             parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
-            node = nodes[place]
-            statement = statement_of(node, parents)
+            statement = statement_of(nodes[place], parents)
             before = ast.unparse(statement).split("\n")[0]
-            if not mutate(node, choice):
-                break
+            mutate(nodes[place], choice)
             ast.fix_missing_locations(changed)
-            yield Mutant(getattr(node, "lineno", 0), before, ast.unparse(statement).split("\n")[0], changed)
-
-
-def id_of(tree: ast.Module, place: int) -> int:
-    """Name a node of the original tree."""
-    return id(list(ast.walk(tree))[place])
+            yield Mutant(getattr(original, "lineno", 0), before, ast.unparse(statement).split("\n")[0], changed)
 
 
 def not_run(tree: ast.Module) -> set[int]:
@@ -120,7 +112,7 @@ def mutate_expression(node: ast.AST) -> bool:
     """Exchange an operator, a constant or a function for another, or leave a statement out."""
     match node:
         case ast.Compare():
-            node.ops[0] = COMPARISONS[type(node.ops[0])]()
+            node.ops = [COMPARISONS[type(node.ops[0])](), *node.ops[1:]]
         case ast.BinOp() | ast.AugAssign() if type(node.op) in OPERATORS:
             node.op = OPERATORS[type(node.op)]()
         case ast.BoolOp():
