@@ -22,7 +22,7 @@ from bilex.progress import Reporter
 from tests.languages import Languages, make_languages
 
 ENGINE = LocalEngine()
-DEFAULT = replace(METHODS["bilex"], max_rank=200)
+DEFAULT = replace(METHODS["bilex"], max_rank=200, edge_prior="learned")  # with all that can be decided
 
 
 @pytest.fixture(scope="module")

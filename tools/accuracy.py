@@ -38,7 +38,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {  # label: (method, changes)
     "no re-weighting": (DEFAULT, {"reweight": 0.0}),
     "iterative normalisation": (DEFAULT, {"normalise": "iterative"}),
     "margin weights": (DEFAULT, {"weights": "margin", "log_odds": -0.1, "slack": 0.1}),
-    "uniform prior": (DEFAULT, {"edge_prior": "uniform"}),
+    "learned prior": (DEFAULT, {"edge_prior": "learned"}),
     "seed as a start": (DEFAULT, {"supervision": "start"}),
     "seed softly": (DEFAULT, {"supervision": "soft"}),
     "seed fixed": (DEFAULT, {"supervision": "fixed"}),

@@ -7,9 +7,12 @@ The log-prior is a sum over edges, so it adds to their weights and the same exac
 with the features f of an edge
 
 - spelling: ``1 - edits / length`` of the two words after `bilex.orthography.fold`,
-- frequency: the difference of the logarithms of their ranks, as an absolute value,
-- first: whether the edge is the heaviest of its source's candidates, and
-- mutual: whether it is the heaviest of its target's too.
+- frequency: the difference of the logarithms of their ranks, as an absolute value, and
+- mutual: whether it is the heaviest of its source's candidates and of its target's.
+
+That an edge is the heaviest of its source alone is no feature: right edges mostly are, so its worth would be large, and
+nothing else could ever move another candidate to the first place. With margins for weights (`bilex.weights`), w is the
+CSLS margin.
 
 α and β come from a logistic regression of "this candidate is right" on (w, f), in which α is the coefficient of the
 edge's own weight w, so that β/α is in units of the weight. f̄ is the mean over right edges: of those the typical one
@@ -29,7 +32,7 @@ from bilex.orthography import fold
 
 __all__ = ["FEATURES", "EdgePrior", "Examples", "Features", "Spellings", "heaviest", "learn"]
 
-FEATURES = ("spelling", "frequency", "first", "mutual")
+FEATURES = ("spelling", "frequency", "mutual")
 PENALTY = 1.0  # on squared coefficients, as of one example
 ROUNDS = 50
 
@@ -67,13 +70,11 @@ class Features:
 
         rows, columns = graph.rows, graph.indices
         sides = (self.source.codes, self.source.starts, self.target.codes, self.target.starts)
-        first = heaviest(graph.weights, rows)
         return np.column_stack(
             [
                 similarities(*sides, rows, columns),
                 np.abs(np.log1p(rows) - np.log1p(columns)),
-                first,
-                first & heaviest(graph.weights, columns),
+                heaviest(graph.weights, rows) & heaviest(graph.weights, columns),
             ]
         ).astype(np.float64)
 

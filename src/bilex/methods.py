@@ -209,7 +209,6 @@ METHODS = {
             match_all=True,
             tolerance=1e-4,
             supervision=CHOOSE,
-            edge_prior="learned",
         ),
         # Others that the paper speaks of
         Method("mutual", e_step="mutual"),
