@@ -191,3 +191,35 @@ def test_a_seed_gives_procrustes_and_no_mean() -> None:
     theta = Theta.from_pairs(source, (source @ planted.T).astype(np.float32))
     np.testing.assert_allclose(theta.omega, planted, atol=1e-6)
     assert not theta.mu.any()
+
+
+def two_sided(seed: int, dimension: int) -> Theta:
+    rng = np.random.default_rng(seed)
+    maps = rng.normal(size=(2, dimension, dimension))
+    return Theta(maps[0], rng.normal(size=dimension) / 2, maps[1])
+
+
+def test_a_map_of_each_side_meets_on_the_unit_sphere() -> None:
+    """Each side is mapped and scaled to length 1; the weight is then the model's, of the mapped target."""
+    theta, source, target = two_sided(3, 4), random_vectors(1, 5, 4), random_vectors(2, 6, 4)
+    assert theta.target_map is not None
+    mapped = source @ theta.omega.T
+    mapped /= np.linalg.norm(mapped, axis=1, keepdims=True)
+    other = target @ theta.target_map.T
+    other /= np.linalg.norm(other, axis=1, keepdims=True)
+    np.testing.assert_allclose(theta.map_source(source), mapped, atol=1e-6)
+    np.testing.assert_allclose(theta.map_target(target), other, atol=1e-6)
+    distances = ((other[None] - mapped[:, None]) ** 2).sum(axis=2)
+    free = ((other - theta.mu) ** 2).sum(axis=1)
+    np.testing.assert_allclose(weights(theta, source, theta.map_target(target)), (free - distances) / 2, atol=1e-5)
+    assert theta.queries(source).dtype == np.float32
+
+
+def test_mirrored_exchanges_the_languages() -> None:
+    both, source, target = two_sided(5, 4), random_vectors(1, 5, 4), random_vectors(2, 6, 4)
+    np.testing.assert_array_equal(both.mirrored().map_source(target), both.map_target(target))
+    np.testing.assert_array_equal(both.mirrored().map_target(source), both.map_source(source))
+    one = random_theta(6, 4)
+    np.testing.assert_allclose(one.mirrored().map_source(one.map_source(source)), source, atol=1e-6)
+    np.testing.assert_allclose(one.omega @ one.mirrored().mu, one.mu, atol=1e-12)
+    assert one.map_target(target) is target
