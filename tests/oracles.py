@@ -26,6 +26,7 @@ __all__ = [
     "full_sort_top_k",
     "log_likelihood",
     "log_normal",
+    "marginals_by_subsets",
     "perfect_then_delete",
     "random_orthogonal",
     "score_matrix",
@@ -75,6 +76,20 @@ def best_by_subsets(
 def subsets(pairs: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], ...]]:
     """List all subsets, from the empty one to the whole."""
     return itertools.chain.from_iterable(itertools.combinations(pairs, size) for size in range(len(pairs) + 1))
+
+
+def marginals_by_subsets(
+    edges: Edges, source_capacity: int | None, target_capacity: int | None, null: bool = True
+) -> dict[tuple[int, int], float]:
+    """Sum over every allowed subset m of the edges, with p(m) proportional to the exponential of its weight."""
+    total, chances = 0.0, dict.fromkeys(edges, 0.0)
+    for pairs in subsets(list(edges)):
+        if allowed(pairs, edges, source_capacity, target_capacity, null):
+            weight = np.exp(sum(edges[pair] for pair in pairs))
+            total += weight
+            for pair in pairs:
+                chances[pair] += weight
+    return {pair: chance / total for pair, chance in chances.items()}
 
 
 def assignment_with_dummies(edges: Edges, n_sources: int, n_targets: int) -> tuple[float, list[tuple[int, int]]]:

@@ -7,15 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bilex.errors import InputError
+from bilex.errors import BilexError, InputError
 from bilex.lexicon import Entry, Lexicon
 
 HEADER = "source\ttarget\tscore\trank\tmutual\torigin"
 
 
 def lexicon_of(*entries: Entry) -> Lexicon:
-    source, target, score, rank, mutual, origin = zip(*entries, strict=True)
-    return Lexicon(source, target, np.array(score), np.array(rank), np.array(mutual), origin)
+    source, target, score, rank, mutual, origin, sure = zip(*entries, strict=True)
+    confidence = None if None in sure else np.array(sure)
+    return Lexicon(source, target, np.array(score), np.array(rank), np.array(mutual), origin, confidence)
 
 
 ENTRIES = (
@@ -101,3 +102,32 @@ def test_the_repr_is_short_and_shows_words() -> None:
     assert lines[:2] == ["Lexicon of 12 pairs", "house  maison  0.750"]
     assert lines[-1] == "... 2 more"
     assert "more" not in repr(LEXICON)
+
+
+SURE = lexicon_of(*(entry._replace(confidence=place / 5) for place, entry in enumerate(ENTRIES)))
+
+
+def test_the_confidence_is_the_last_column_and_survives_the_file(tmp_path: Path) -> None:
+    assert SURE.to_tsv().split("\n")[:2] == [f"{HEADER}\tconfidence", "house\tmaison\t0.750000\t1\t1\tseed\t0.0000"]
+    SURE.save(tmp_path / "lexicon.tsv")
+    assert list(Lexicon.load(tmp_path / "lexicon.tsv")) == list(SURE)
+    assert SURE.to_pandas().columns[-1] == "confidence"
+    assert "0.20" in repr(SURE) and "confidence" in SURE._repr_html_()
+
+
+def test_only_confident_entries_are_kept_and_their_mean_is_what_to_expect() -> None:
+    sure = SURE.confident(0.6)
+    assert list(sure) == [entry for entry in SURE if entry.confidence is not None and entry.confidence >= 0.6]
+    assert sure.expected_precision == pytest.approx(0.8)
+    assert np.isnan(SURE.head(0).expected_precision)
+    with pytest.raises(BilexError, match="no confidence; induce it again"):
+        LEXICON.confident(0.5)
+
+
+@pytest.mark.parametrize("last", ["", "\tmany", "\tnan", "\t1.5", "\t-0.1"])
+def test_a_confidence_is_a_probability(tmp_path: Path, last: str) -> None:
+    path = tmp_path / "lexicon.tsv"
+    path.write_text(f"{HEADER}\tconfidence\na\tb\t0.5\t1\t0\tseed{last}\n")
+    with pytest.raises(InputError, match="not an entry") as caught:
+        Lexicon.load(path)
+    assert caught.value.line == 2

@@ -36,6 +36,11 @@ class Pairs:
         inside = (self.source < limit) & (self.target < limit)
         return Pairs(self.source[inside], self.target[inside])
 
+    def union(self, other: Pairs) -> Pairs:
+        """Put the pairs of both together, each once, in ascending order."""
+        every = np.unique([[*self.source, *other.source], [*self.target, *other.target]], axis=1)
+        return Pairs(every[0].astype(np.int64), every[1].astype(np.int64))
+
     def mirrored(self) -> Pairs:
         """Exchange source and target."""
         order = np.lexsort((self.source, self.target))

@@ -64,15 +64,19 @@ class Features:
         """Prepare the words of both languages."""
         return cls(Spellings.of(source), Spellings.of(target))
 
-    def of(self, graph: Graph) -> Floats:
-        """Give a row of features for every edge."""
+    def likeness(self, rows: Indices, columns: Indices) -> Floats:
+        """Say how alike the words of each pair are spelt, from 0 to 1."""
         from bilex.kernels.spelling import similarities
 
-        rows, columns = graph.rows, graph.indices
         sides = (self.source.codes, self.source.starts, self.target.codes, self.target.starts)
+        return np.asarray(similarities(*sides, rows, columns))
+
+    def of(self, graph: Graph) -> Floats:
+        """Give a row of features for every edge."""
+        rows, columns = graph.rows, graph.indices
         return np.column_stack(
             [
-                similarities(*sides, rows, columns),
+                self.likeness(rows, columns),
                 np.abs(np.log1p(rows) - np.log1p(columns)),
                 heaviest(graph.weights, rows) & heaviest(graph.weights, columns),
             ]

@@ -6,7 +6,7 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,9 @@ import numpy as np
 from bilex.arrays import Indices
 from bilex.checkpoints import Checkpoint, digests
 from bilex.choosing import Chosen, fit_method
+from bilex.confidence import Evidence, Known, assess, gather
 from bilex.constraints import Constraints, Pairs, rows_of
+from bilex.edge_prior import Features
 from bilex.em import Fit, State
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
@@ -26,10 +28,11 @@ from bilex.errors import BilexError, BilexWarning, NothingMatchedWarning
 from bilex.journal import Journal
 from bilex.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
 from bilex.methods import DEFAULT_METHOD, Method, find_method
+from bilex.model import Theta
 from bilex.progress import Reporter
 from bilex.report.evidence import seed_agreement
 from bilex.report.verdict import judge
-from bilex.retrieval import SharedSpace
+from bilex.retrieval import SharedSpace, Surroundings
 from bilex.rundir import file_sha256
 from bilex.runs import Run
 from bilex.seeds import IDENTICAL, SEED_NAMES, Seed, SeedLike, find_seed
@@ -48,6 +51,7 @@ def induce(
     kept: Iterable[tuple[str, str]] = (),
     forbidden: Iterable[tuple[str, str]] = (),
     complete: bool = False,
+    min_confidence: float = 0.0,
     engine: Engine | None = None,
     reuse: bool = True,
     reporter: Reporter | None = None,
@@ -70,6 +74,8 @@ def induce(
         Pairs that every matching must hold, and pairs that none may: what a person has accepted and rejected.
     complete
         Whether words left unmatched get their best CSLS neighbour as an entry, after the induced pairs.
+    min_confidence
+        Only entries that are right with at least this probability are listed; see `bilex.confidence`.
     engine
         Where the searches run; by default on this machine, on all cores.
     reuse
@@ -89,6 +95,8 @@ def induce(
     Run
         The lexicon, the learnt map, and how it went.
     """
+    if not 0 <= min_confidence <= 1:
+        raise BilexError(f"min-confidence is {min_confidence}; give a probability from 0 to 1")
     reporter = reporter or Reporter()
     engine = engine or LocalEngine(progress=reporter.rows)
     started = time.perf_counter()
@@ -107,9 +115,11 @@ def induce(
         **changes,
     )
     reporter.stage("measuring")
-    space = learnt.space(engine)
+    space, around = learnt.with_surroundings(engine)
     reporter.stage("ranking")
     lexicon = build_lexicon(learnt, space, engine, complete=complete)
+    reporter.stage("weighing")
+    lexicon, confidence = with_confidence(lexicon, learnt, space, around)
     info = {
         "version": __version__,
         "versions": {"python": platform.python_version(), **{name: version(name) for name in ("numpy", "numba")}},
@@ -119,6 +129,7 @@ def induce(
             "kept": len(learnt.seed.kept),
             "forbidden": len(learnt.seed.forbidden),
             "complete": complete,
+            "min_confidence": min_confidence,
             "engine": type(engine).__name__,
         },
         "inputs": {"source": describe(source), "target": describe(target)},
@@ -127,6 +138,7 @@ def induce(
         "stopped": learnt.fit.stopped,
         "seconds": round(time.perf_counter() - started, 3),
         "pairs": len(learnt.fit.matching),
+        "confidence": confidence,
         "iterations": [asdict(iteration) for iteration in learnt.fit.iterations],
     }
     if resume is not None:
@@ -134,8 +146,12 @@ def induce(
     if learnt.seed.settled:  # so that the review of this run can go on from there
         info["reviewed"] = {name: list(map(list, getattr(learnt.seed, name))) for name in ("kept", "forbidden")}
     run = Run(learnt.source, learnt.target, learnt.fit.theta, space, lexicon, info)
-    info["verdict"] = judge(run).summary()
-    return run
+    verdict = judge(run)
+    info["verdict"] = verdict.summary()
+    if not min_confidence:
+        return run
+    info["confidence"] = {**confidence, "listed_of": len(lexicon), "matched": verdict.figures.matched}
+    return replace(run, lexicon=lexicon.confident(min_confidence))
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,9 +175,22 @@ class Learnt:
 
     def space(self, engine: Engine) -> SharedSpace:
         """Put both languages into one space."""
+        return self.with_surroundings(engine)[0]
+
+    def with_surroundings(self, engine: Engine) -> tuple[SharedSpace, Surroundings]:
+        """Do as `space`, and give what is near each word too."""
         theta = self.fit.theta
         mapped = theta.map_source(self.source.vectors), theta.map_target(self.target.vectors)
-        return SharedSpace.around(*mapped, engine)
+        return SharedSpace.with_surroundings(*mapped, engine)
+
+    def trained(self) -> Pairs:
+        """Give the pairs that the maps were fitted to last."""
+        matching, method = Pairs(self.fit.matching.source, self.fit.matching.target), self.method
+        seed = Pairs(self.seed.source, self.seed.target)
+        if not method.self_learning:
+            return seed
+        matched = matching.within(method.max_rank)
+        return matched if method.supervision == "start" else matched.union(seed)
 
 
 def learn(
@@ -287,6 +316,50 @@ def build_lexicon(learnt: Learnt, space: SharedSpace, engine: Engine, *, complet
         space.rank(rows, columns, "csls", engine),
         (space.source_nearest[rows] == columns) & (space.target_nearest[columns] == rows),
         tuple(origin),
+    )
+
+
+def with_confidence(
+    lexicon: Lexicon, learnt: Learnt, space: SharedSpace, around: Surroundings
+) -> tuple[Lexicon, dict[str, Any]]:
+    """Give each entry the probability that it is right, and say for ``run.json`` what that rests on.
+
+    What a person gave or accepted is right by their word; words spelt the same are nobody's.
+    """
+    seed, entries = learnt.seed, rows_of_entries(lexicon, learnt)
+    dictionary = seed.name not in SEED_NAMES and not seed.reviewed
+    known = Known((seed.source, seed.target), seed.unanswered) if dictionary else None
+    confidence, about = assess(evidence_for(entries, learnt, space, around), entries, known)
+    if dictionary or seed.reviewed:
+        confidence = np.where([origin == SEED for origin in lexicon.origin], 1.0, confidence)
+    return replace(lexicon, confidence=confidence), about
+
+
+def rows_of_entries(lexicon: Lexicon, learnt: Learnt) -> tuple[Indices, Indices]:
+    """Look the words of a lexicon up."""
+    rows = [learnt.source.index[word] for word in lexicon.source]
+    columns = [learnt.target.index[word] for word in lexicon.target]
+    return np.array(rows, np.int64), np.array(columns, np.int64)
+
+
+def evidence_for(
+    entries: tuple[Indices, Indices], learnt: Learnt, space: SharedSpace, around: Surroundings
+) -> Evidence:
+    """Gather what speaks for the entries, under maps that they themselves had no part in."""
+    source, target, settings, trained = learnt.source, learnt.target, learnt.method.settings(), learnt.trained()
+
+    def refit(rows: Indices, columns: Indices) -> Theta:
+        return Theta.from_pairs(source.vectors[rows], target.vectors[columns], settings.maps, settings.steps)
+
+    return gather(
+        (source.vectors, target.vectors),
+        space,
+        around,
+        entries,
+        (trained.source, trained.target),
+        refit,
+        settings.prior,
+        Features.between(source.words, target.words),
     )
 
 

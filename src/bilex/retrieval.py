@@ -18,10 +18,18 @@ from bilex.engines.base import Engine, Neighbours
 from bilex.errors import BilexError
 from bilex.mapping import apply, unit
 
-__all__ = ["CROWD", "RETRIEVALS", "SharedSpace"]
+__all__ = ["CROWD", "RETRIEVALS", "SharedSpace", "Surroundings"]
 
 CROWD = 10
 RETRIEVALS = ("nn", "csls")
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """The nearest words of the other language, nearest first: a row for each source word, and for each target word."""
+
+    forth: Indices
+    back: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +51,17 @@ class SharedSpace:
     @classmethod
     def around(cls, mapped: Vectors, target: Vectors, engine: Engine) -> SharedSpace:
         """Look around each word of both languages in their space: two exact searches over all pairs of words."""
+        return cls.with_surroundings(mapped, target, engine)[0]
+
+    @classmethod
+    def with_surroundings(cls, mapped: Vectors, target: Vectors, engine: Engine) -> tuple[SharedSpace, Surroundings]:
+        """Do as `around`, and give what was seen there too."""
         mapped, target = unit(mapped), unit(target)
         forth = engine.top_k(mapped, target, min(CROWD, len(target)))
         back = engine.top_k(target, mapped, min(CROWD, len(mapped)))
         crowding = (forth.scores.mean(axis=1), back.scores.mean(axis=1))
-        return cls(mapped, target, *crowding, forth.indices[:, 0].copy(), back.indices[:, 0].copy())
+        space = cls(mapped, target, *crowding, forth.indices[:, 0].copy(), back.indices[:, 0].copy())
+        return space, Surroundings(forth.indices, back.indices)
 
     def mirrored(self) -> SharedSpace:
         """Give the same space with the languages exchanged."""

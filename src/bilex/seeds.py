@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -36,7 +36,8 @@ class Seed:
 
     `name` says where they came from; `given` counts the pairs before words without a vector were left out. `kept` and
     `forbidden` are pairs that a reviewer has settled, known or not. `reviewed` says that the pairs are a lexicon after
-    its review, so that only the kept ones are anybody's word.
+    its review, so that only the kept ones are anybody's word. `unanswered` are source words whose translations all lack
+    a vector.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Seed:
     kept: tuple[tuple[str, str], ...] = ()
     forbidden: tuple[tuple[str, str], ...] = ()
     reviewed: bool = False
+    unanswered: Indices = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.source)
@@ -130,4 +132,5 @@ def look_up(pairs: Sequence[tuple[str, str]], source: Embeddings, target: Embedd
     """Keep the pairs that both vocabularies know, each once, in an order that does not depend on theirs."""
     known = {(source.index[s], target.index[t]) for s, t in pairs if s in source and t in target}
     rows = np.array(sorted(known), np.int64).reshape(-1, 2)
-    return Seed(name, rows[:, 0], rows[:, 1], len(pairs))
+    asked = np.array(sorted({source.index[s] for s, _ in pairs if s in source}), np.int64)
+    return Seed(name, rows[:, 0], rows[:, 1], len(pairs), unanswered=np.setdiff1d(asked, rows[:, 0]))

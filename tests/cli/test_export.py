@@ -62,6 +62,24 @@ def test_our_own_readers_read_the_lexicon_back(bilex: Bilex, work: Path) -> None
     assert sorted(quote.text or "" for quote in quotes) == sorted(target for _, target in pairs)
 
 
+def test_only_confident_entries_are_written(bilex: Bilex, work: Path) -> None:
+    entries = list(Run.load("run").lexicon)
+    limit = sorted(entry.confidence or 0.0 for entry in entries)[len(entries) // 2]
+    sure = [entry for entry in entries if (entry.confidence or 0.0) >= limit]
+    assert 0 < len(sure) < len(entries)
+    assert bilex("export", "run", "--min-confidence", limit, "-o", "out.tsv").code == 0
+    assert list(Lexicon.load("out.tsv")) == sure
+    lines = bilex("export", "run", "--min-confidence", limit, "--format", "jsonl").out.splitlines()
+    assert [json.loads(line)["confidence"] for line in lines] == [entry.confidence for entry in sure]
+    page = ElementTree.fromstring(bilex("export", "run", "--min-confidence", limit, "--format", "tei").out.encode())
+    degrees = [float(cit.attrib["cert"]) for cit in page.iter("{http://www.tei-c.org/ns/1.0}cit")]
+    assert sorted(degrees) == sorted(entry.confidence or 0.0 for entry in sure)
+    refused(
+        bilex("export", "run", "--format", "vec", "-o", "out.vec", "--min-confidence", 0.5), "--min-confidence", code=2
+    )
+    refused(bilex("export", "run", "--min-confidence", 1.5), "1.5", code=2)
+
+
 @pytest.mark.parametrize("ending", ["vec", "bin", "safetensors", "vec.gz"])
 def test_our_own_readers_read_the_vectors_back(bilex: Bilex, work: Path, ending: str) -> None:
     done = bilex("export", "run", "--format", ending.removesuffix(".gz"), "-o", f"mapped.{ending}")

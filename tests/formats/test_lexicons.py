@@ -34,7 +34,7 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
 
 def rows_of(*pairs: tuple[str, str]) -> list[Row]:
-    return [(source, target, 0.5, 1, True, "matching") for source, target in pairs]
+    return [(source, target, 0.5, 1, True, "matching", None) for source, target in pairs]
 
 
 def tei_pairs(text: str) -> list[tuple[str, str]]:

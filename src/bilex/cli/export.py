@@ -6,15 +6,17 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from bilex.cli.options import quiet_option, run_argument
+from bilex.cli.options import min_confidence_option, quiet_option, run_argument
 
 if TYPE_CHECKING:
     from bilex.formats.lexicons import Row
+    from bilex.lexicon import Lexicon
     from bilex.progress import Reporter
     from bilex.runs import Run
 
@@ -48,8 +50,11 @@ WORDS_ONLY = ("muse", "tei")  # a correction has no score
     help="Whose vectors; both makes two files, such as FILE.en.vec and FILE.fr.vec.  [default: both]",
 )
 @click.option("--reviewed", is_flag=True, help="As it was reviewed: rejected pairs left out, corrections put in.")
+@min_confidence_option
 @quiet_option
-def export(run: str, form: str, output: str | None, side: str | None, reviewed: bool, quiet: bool) -> None:
+def export(
+    run: str, form: str, output: str | None, side: str | None, reviewed: bool, min_confidence: float, quiet: bool
+) -> None:
     """Write the lexicon of RUN, or its vectors, in another program's format.
 
     tsv is the table of the run, jsonl the same as one JSON object per line, muse two words per line, tei a dictionary
@@ -64,17 +69,23 @@ def export(run: str, form: str, output: str | None, side: str | None, reviewed: 
 
     if form in LEXICONS and side is not None:
         raise click.UsageError(f"--side is for vectors, and {form} is a lexicon", click.get_current_context())
+    if form in VECTORS and min_confidence:
+        raise click.UsageError(f"--min-confidence is for lexicons, and {form} is not", click.get_current_context())
     if form in VECTORS:
         check_vector_file(form, output)
     if reviewed and form not in WORDS_ONLY:
         raise click.UsageError(
             f"--reviewed is for {' and '.join(WORDS_ONLY)}; the page exports the decisions as a table"
         )
+    if reviewed and min_confidence:
+        raise click.UsageError("--min-confidence has no say in what was reviewed; give one of the two")
     if output is not None and Path(output).resolve().parent == Path(run).resolve():
         raise click.UsageError(f"{output}: a run holds only its own files; choose a place outside {run}")
     with watch(quiet) as reporter:
         reporter.stage("reading")
         loaded = Run.load(run)
+        if min_confidence:
+            loaded = replace(loaded, lexicon=sure_entries(loaded, run, min_confidence))
         rows = reviewed_rows(loaded, run) if reviewed else list(loaded.lexicon)
         written = [output] if output is not None else []
         if form in VECTORS and output is not None:
@@ -88,6 +99,15 @@ def export(run: str, form: str, output: str | None, side: str | None, reviewed: 
     if not quiet:
         for name in written:
             click.echo(name)
+
+
+def sure_entries(run: Run, place: str, least: float) -> Lexicon:
+    """Take the entries of at least that confidence out of a run's lexicon."""
+    from bilex.errors import InputError
+
+    if run.lexicon.confidence is None:  # an earlier version made it
+        raise InputError(Path(place) / "lexicon.tsv", "its entries have no confidence", "run `bilex induce` again")
+    return run.lexicon.confident(least)
 
 
 def check_vector_file(form: str, output: str | None) -> None:
@@ -106,7 +126,7 @@ def reviewed_rows(run: Run, folder: str) -> list[Row]:
     pairs = read_reviewed(Path(folder) / "reviewed").pairs
     last = len(run.source)
     ordered = sorted(pairs, key=lambda pair: run.source.index.get(pair[0], last))
-    return [(source, target, 0.0, 0, False, "") for source, target in ordered]
+    return [(source, target, 0.0, 0, False, "", None) for source, target in ordered]
 
 
 def lexicon_lines(run: Run, form: str, rows: Sequence[Row]) -> Iterable[str]:
@@ -116,7 +136,9 @@ def lexicon_lines(run: Run, form: str, rows: Sequence[Row]) -> Iterable[str]:
 
     if form == "tei":
         return tei_lines(rows, run.source.name, run.target.name, f"bilex {__version__}")
-    return {"tsv": tsv_lines, "jsonl": jsonl_lines, "muse": muse_lines}[form](rows)
+    if form == "tsv":
+        return tsv_lines(rows, confidence=run.lexicon.confidence is not None)
+    return {"jsonl": jsonl_lines, "muse": muse_lines}[form](rows)
 
 
 def write_lines(path: str, lines: Iterable[str], entries: int, reporter: Reporter) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bilex.cli.interrupts import last_words
-from bilex.cli.options import json_option, print_json, quiet_option, wrong_usage
+from bilex.cli.options import json_option, min_confidence_option, print_json, quiet_option, wrong_usage
 from bilex.errors import BilexWarning, NothingMatchedWarning
 from bilex.priors import PRIOR_NAMES
 
@@ -54,6 +54,7 @@ DEFAULT = "bilex"  # as in `bilex.methods`, which takes numpy to import
 @click.option("--max-iterations", type=int, metavar="N", help="Stop after N iterations at the latest.  [default: 100]")
 @click.option("--limit", type=int, default=200_000, show_default=True, help="Words to read from each file.")
 @click.option("--complete", is_flag=True, help="Also list the best CSLS neighbour of every unmatched word.")
+@min_confidence_option
 @click.option(
     "--engine",
     default="local",
@@ -116,6 +117,7 @@ def induce(
             job.seed,
             job.method,
             complete=job.complete,
+            min_confidence=job.min_confidence,
             engine=engine,
             reuse=job.reuse,
             reporter=reporter,
@@ -197,6 +199,10 @@ def summarise(run: Run, place: str, reported: str) -> None:
     proof = "" if gap is None else f", certificate gap {gap:.1g}"
     click.echo(f"mean cosine {iterations[-1]['mean_cosine']:.4f}{proof}")
     click.echo("\n".join(verdict_lines(run)))
+    if len(run.lexicon):
+        click.echo(
+            f"{plural(len(run.lexicon), 'entry')} listed, about {run.lexicon.expected_precision:.0%} of them right"
+        )
     click.echo(f"lexicon: {Path(place) / 'lexicon.tsv'}{reported}")
 
 
@@ -220,4 +226,5 @@ def verdict_lines(run: Run) -> list[str]:
 
 def plural(count: int, noun: str) -> str:
     """Count things in words."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else many}"

@@ -32,6 +32,7 @@ class Job:
     method: Method
     limit: int
     complete: bool
+    min_confidence: float
     engine: str
     report: bool
     reuse: bool
@@ -53,7 +54,7 @@ def new_job(context: click.Context) -> Job:
             raise click.MissingParameter(ctx=context, param_hint=f"'{name.upper()}'", param_type="argument")
     changes = {name: given[name] for name in changes_of(context)}
     method = find_method(given["method"]).with_changes(changes)
-    parts = {name: given[name] for name in (*ANEW, "limit", "complete")}
+    parts = {name: given[name] for name in (*ANEW, "limit", "complete", "min_confidence")}
     return Job(method=method, command=command_line(context), **parts)
 
 

@@ -14,6 +14,7 @@ from bilex.errors import BilexError
 __all__ = [
     "command_line",
     "json_option",
+    "min_confidence_option",
     "print_json",
     "quiet_option",
     "retrieval_option",
@@ -27,6 +28,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no summary; warnings and errors only.")
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
 reverse_option = click.option("--reverse", is_flag=True, help="From the target language to the source language.")
+min_confidence_option = click.option(
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="P",
+    help="Only entries that are right with at least this probability.",
+)
 run_argument = click.argument("run", type=click.Path(path_type=str))
 
 

@@ -13,16 +13,19 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from bilex.errors import BilexWarning
 from bilex.formats.cleaning import Tally
 
-__all__ = ["HEADER", "Row", "jsonl_lines", "legible", "muse_lines", "plain", "tei_lines", "tsv_lines"]
+__all__ = ["CONFIDENCE", "HEADER", "Row", "jsonl_lines", "legible", "muse_lines", "plain", "tei_lines", "tsv_lines"]
 
 HEADER = ("source", "target", "score", "rank", "mutual", "origin")
-Row = tuple[str, str, float, int, bool, str]
-"""The columns of one entry, in the order of the header."""
+CONFIDENCE = "confidence"
+"""One more column, where the entries have it."""
+Row = tuple[str, str, float, int, bool, str, float | None]
+"""The columns of one entry, in the order of the header, and its confidence if that is known."""
 
 SEPARATORS = str.maketrans("\t\n\r", "   ")
 # Legal inside JSON, but many programs take them for the end of a line.
@@ -41,17 +44,20 @@ def legible(word: str) -> str:
     return NOT_XML.sub("\ufffd", plain(word))
 
 
-def tsv_lines(rows: Iterable[Row]) -> Iterator[str]:
-    """Write a tab-separated table with a header."""
-    yield "\t".join(HEADER) + "\n"
-    for source, target, score, rank, mutual, origin in rows:
-        yield f"{plain(source)}\t{plain(target)}\t{score:.6f}\t{rank}\t{mutual:d}\t{origin}\n"
+def tsv_lines(rows: Iterable[Row], *, confidence: bool = False) -> Iterator[str]:
+    """Write a tab-separated table with a header; with a column more if the entries have a confidence."""
+    yield "\t".join([*HEADER, CONFIDENCE] if confidence else HEADER) + "\n"
+    for source, target, score, rank, mutual, origin, sure in rows:
+        last = "" if sure is None else f"\t{sure:.4f}"
+        yield f"{plain(source)}\t{plain(target)}\t{score:.6f}\t{rank}\t{mutual:d}\t{origin}{last}\n"
 
 
 def jsonl_lines(rows: Iterable[Row]) -> Iterator[str]:
     """Write one JSON object on each line, with the table's columns as keys. Words are kept to the letter."""
-    for source, target, score, rank, mutual, origin in rows:
-        entry = dict(zip(HEADER, (source, target, round(score, 6), rank, mutual, origin), strict=True))
+    for source, target, score, rank, mutual, origin, sure in rows:
+        entry = dict[str, Any](zip(HEADER, (source, target, round(score, 6), rank, mutual, origin), strict=True))
+        if sure is not None:
+            entry[CONFIDENCE] = round(sure, 4)
         yield json.dumps(entry, ensure_ascii=False, allow_nan=False).translate(LINE_ENDS) + "\n"
 
 
@@ -85,17 +91,18 @@ def tei_lines(rows: Sequence[Row], source: str, target: str, made_by: str) -> It
     made_by
         What made the lexicon, for the header.
     """
-    entries: dict[str, list[str]] = {}
+    entries: dict[str, list[tuple[str, float | None]]] = {}
     for row in rows:
-        entries.setdefault(row[0], []).append(row[1])
+        entries.setdefault(row[0], []).append((row[1], row[6]))
     replaced = Tally()
     yield from tei_header(len(entries), source, target, made_by)
     language = quoteattr(language_tag(target))
     for number, (word, translations) in enumerate(entries.items(), 1):
         yield f"<entry>\n<form><orth>{xml_text(word, number, replaced)}</orth></form>\n<sense>\n"
-        for translation in translations:
+        for translation, sure in translations:
             quote = f"<quote>{xml_text(translation, number, replaced)}</quote>"
-            yield f'<cit type="trans" xml:lang={language}>{quote}</cit>\n'
+            known = "" if sure is None else f' cert="{sure:.4f}"'
+            yield f'<cit type="trans" xml:lang={language}{known}>{quote}</cit>\n'
         yield "</sense>\n</entry>\n"
     yield "</body>\n</text>\n</TEI>\n"
     what = "with characters that XML does not have: each became U+FFFD (first: {first})"

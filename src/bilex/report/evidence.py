@@ -139,10 +139,11 @@ def gather(run: Run, pairs: Pairs) -> Evidence:
     forth, back = run.space.source_nearest, run.space.target_nearest
     returning = back[forth[: frequent[0]]] == np.arange(frequent[0])
     crowds = [nearest_counts(forth, frequent), nearest_counts(back, frequent[::-1])]
+    matched = min(coverage(pairs.rows, frequent[0]), coverage(pairs.columns, frequent[1])) / min(frequent)
     return Evidence(
         pairs=len(pairs),
         seen=seen,
-        matched=min(coverage(pairs.rows, frequent[0]), coverage(pairs.columns, frequent[1])) / min(frequent),
+        matched=run.info.get("confidence", {}).get("matched", matched),  # before unsure entries were left out
         mutual=float(pairs.mutual.mean()) if len(pairs) else 0.0,
         cosine=float(pairs.score.mean()) if len(pairs) else 0.0,
         returning=float(returning.mean()),

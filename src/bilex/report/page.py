@@ -71,6 +71,7 @@ def render(run: Run, engine: Engine | None = None) -> str:
             target_hubs=contents.hubs(run),
             source_hubs=contents.hubs(run, reverse=True),
             samples=contents.samples(pairs),
+            expected=run.lexicon.expected_precision if run.lexicon.confidence is not None and len(pairs) else None,
             doubts=contents.competitors(run, pairs, engine or LocalEngine()),
             command=command,
             recorded=recorded,

@@ -25,7 +25,7 @@ __all__ = ["DECISIONS", "ORIGINS", "SORTS", "UNMATCHED", "Query", "Table"]
 UNMATCHED = "unmatched"
 ORIGINS = (MATCHING, SEED, RETRIEVAL, UNMATCHED)
 DECISIONS = (UNDECIDED, ACCEPTED, REJECTED, CORRECTED)
-SORTS = ("frequency", "target_frequency", "score", "rank", "source", "target", "random")
+SORTS = ("frequency", "target_frequency", "score", "confidence", "rank", "source", "target", "random")
 LARGEST_PAGE = 500
 Mask = NDArray[np.bool_]
 
@@ -73,6 +73,8 @@ class Table:
         self.target: tuple[str, ...] = (*lexicon.target, *(NOTHING for _ in rest))
         none = np.full(len(rest), np.nan)
         self.score = np.concatenate([lexicon.score, none])
+        unknown = np.full(len(lexicon), np.nan)
+        self.confidence = np.concatenate([unknown if lexicon.confidence is None else lexicon.confidence, none])
         self.rank = np.concatenate([lexicon.rank, none])
         self.mutual: Mask = np.concatenate([lexicon.mutual, np.zeros(len(rest), bool)])
         known = {name: code for code, name in enumerate(ORIGINS)}
@@ -120,7 +122,7 @@ class Table:
         return self._orders[sort, descending]
 
     def _keys(self, sort: str) -> NDArray[np.float64]:
-        if sort in {"score", "rank"}:
+        if sort in {"score", "confidence", "rank"}:
             return np.asarray(getattr(self, sort), float)
         if sort in {"frequency", "target_frequency"}:
             rows = self.source_row if sort == "frequency" else self.target_row
@@ -162,6 +164,7 @@ class Table:
             "source": self.source[row],
             "target": self.target[row] if entry else None,
             "score": round(float(self.score[row]), 6) if entry else None,
+            "confidence": None if np.isnan(self.confidence[row]) else round(float(self.confidence[row]), 4),
             "rank": int(self.rank[row]) if entry else None,
             "mutual": bool(self.mutual[row]) if entry else None,
             "origin": ORIGINS[self.origin[row]],

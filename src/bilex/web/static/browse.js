@@ -26,7 +26,7 @@ export function start() {
   for (const button of document.querySelectorAll("[data-sort]")) {
     button.addEventListener("click", () => {
       const { sort } = button.dataset;
-      state.descending = state.sort === sort ? !state.descending : sort === "score";
+      state.descending = state.sort === sort ? !state.descending : sort === "score" || sort === "confidence";
       state.sort = sort;
       load(0);
     });
@@ -79,6 +79,7 @@ function line(row) {
     cell("", row.target === null ? element("span", { class: "aside" }, "—") : wordLink(row.target, "target")),
     cell("number extra", row.target_frequency ? number(row.target_frequency) : ""),
     cell("number", score(row.score)),
+    cell("number extra", row.confidence === null ? "" : row.confidence.toFixed(2)),
     cell("number extra", row.rank === null ? "" : number(row.rank)),
     cell("extra", row.mutual === null ? "" : row.mutual ? "yes" : "no"),
     cell("extra", row.origin),

@@ -48,8 +48,9 @@ export function card(row, act, alternatives = null, found = null) {
 }
 
 const rankOf = (place) => (place ? number(place) : "?");
+const sure = (row) => (row.confidence === null ? "" : `confidence ${row.confidence.toFixed(2)} · `);
 const facts = (row) =>
-  `score ${score(row.score)} · ${row.mutual ? "mutual neighbours" : "not mutual"} · CSLS place ${number(row.rank)} · ` +
+  `${sure(row)}score ${score(row.score)} · ${row.mutual ? "mutual neighbours" : "not mutual"} · CSLS place ${number(row.rank)} · ` +
   `rank ${rankOf(row.frequency)} → ${rankOf(row.target_frequency)} · ${row.origin}`;
 export const pairText = (row) => `${plainText(row.source)} → ${row.target === null ? "—" : plainText(row.target)}`;
 

@@ -1,0 +1,26 @@
+"""The heaviest edge of each word and the weight of the next, in one pass over the edges, in numba."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from bilex.arrays import Floats, Indices
+
+__all__ = ["top_two"]
+
+
+@njit(cache=True, nogil=True)
+def top_two(words: Indices, weights: Floats, n_words: int) -> tuple[Indices, Floats]:
+    """Give each word's heaviest edge, the first of equals, or -1; and the weight of its next, or minus infinity."""
+    best, second = np.full(n_words, -1, np.int64), np.full(n_words, -np.inf)
+    for edge in range(words.size):
+        word = words[edge]
+        if best[word] < 0:
+            best[word] = edge
+        elif weights[edge] > weights[best[word]]:
+            second[word] = weights[best[word]]
+            best[word] = edge
+        elif weights[edge] > second[word]:
+            second[word] = weights[edge]
+    return best, second

@@ -1,0 +1,186 @@
+"""The confidence of an entry: dense oracles for its evidence, pairs that have no say in it, and calibration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bilex
+from bilex.arrays import Indices
+from bilex.calibration import calibration_error
+from bilex.confidence import ALONE, FEATURES, FOLDS, MARGIN, TEMPERATURE, Evidence, Known, examples_of, standing
+from bilex.edge_prior import Features
+from bilex.engines.local import LocalEngine
+from bilex.errors import BilexError
+from bilex.induction import Learnt, evidence_for, learn
+from bilex.mapping import procrustes, unit
+from bilex.marginals import edge_posterior
+from bilex.matching import Graph
+from bilex.priors import Prior
+from tests.languages import Languages, make_languages
+
+ENGINE = LocalEngine(threads=1)
+Array = np.ndarray
+
+
+@pytest.fixture(scope="module")
+def languages() -> Languages:
+    return make_languages(200, noise=0.4)
+
+
+@pytest.fixture(scope="module")
+def learnt(languages: Languages) -> Learnt:
+    return learn(languages.source, languages.target, languages.gold[:60], "ruder2018")
+
+
+def evidence_of(learnt: Learnt, entries: tuple[Indices, Indices]) -> Evidence:
+    return evidence_for(entries, learnt, *learnt.with_surroundings(ENGINE))
+
+
+def entries_of(learnt: Learnt) -> tuple[Indices, Indices]:
+    return learnt.fit.matching.source, learnt.fit.matching.target
+
+
+def test_the_cosines_are_those_of_maps_that_the_word_had_no_part_in(learnt: Learnt) -> None:
+    found = evidence_of(learnt, entries_of(learnt))
+    source, target = learnt.source.vectors, unit(learnt.target.vectors)
+    rows, columns = entries_of(learnt)
+    cosines = np.empty((len(source), len(target)))
+    for word in range(len(source)):
+        others = rows % FOLDS != word % FOLDS
+        omega = procrustes(source[rows[others]], learnt.target.vectors[columns[others]])
+        mapped = source[word].astype(np.float64) @ omega.T
+        cosines[word] = target @ (mapped / np.linalg.norm(mapped))
+    _, around = learnt.with_surroundings(ENGINE)
+    forth = np.take_along_axis(cosines, around.forth, axis=1).mean(axis=1)
+    back = np.take_along_axis(cosines.T, around.back, axis=1).mean(axis=1)
+    expected = 2 * cosines - forth[:, None] - back
+    np.testing.assert_allclose(found.graph.weights, expected[found.graph.rows, found.graph.indices], atol=1e-5)
+    edges = set(zip(found.graph.rows.tolist(), found.graph.indices.tolist(), strict=True))
+    assert edges >= set(zip(rows.tolist(), columns.tolist(), strict=True))
+    assert edges >= {(row, column) for row, near in enumerate(around.forth.tolist()) for column in near}
+    posterior = edge_posterior(found.graph, Prior(log_odds=-MARGIN), TEMPERATURE)
+    np.testing.assert_array_equal(found.posterior, posterior.probabilities)
+
+
+def test_features_are_what_they_are_called() -> None:
+    graph = Graph.from_edges(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2]), np.array([0.5, 0.3, 0.4, -0.2]), (3, 4))
+    spelling = Features.between(("one", "two", "été"), ("one", "abc", "ete", "d"))
+    found = Evidence(graph, np.array([0.9, 0.2, 0.5, 0.0]), spelling)
+    places = found.places(np.array([0, 0, 2]), np.array([0, 1, 2]))
+    assert places.tolist() == [0, 1, 3]
+    features = dict(zip(FEATURES, found.features(places).T, strict=True))
+    np.testing.assert_allclose(features["posterior"], [np.log(9), np.log(0.25), np.log(1e-4 / (1 - 1e-4))])
+    np.testing.assert_allclose(features["csls"], [0.5, 0.3, -0.2])
+    np.testing.assert_allclose(features["above source's"], [0.2, -0.2, -0.2 - ALONE])
+    np.testing.assert_allclose(features["above target's"], [0.5 - ALONE, -0.1, -0.2 - ALONE])
+    np.testing.assert_allclose(features["mutual"], [1, 0, 1])
+    np.testing.assert_allclose(features["spelling"], [1, 0, 1])
+    np.testing.assert_allclose(features["rank"], [0, 0, np.log(3)])
+    np.testing.assert_allclose(features["depth"], [0, 0.25, 0.5])
+
+
+def test_standing_is_the_definition() -> None:
+    rng = np.random.default_rng(0)
+    words, weights = rng.integers(0, 8, 40), rng.uniform(-1, 1, size=40)
+    first, above = standing(weights, words, 8, np.arange(40))
+    for edge in range(40):
+        others = [weights[other] for other in range(40) if other != edge and words[other] == words[edge]]
+        assert first[edge] == (weights[edge] > max(others, default=-np.inf))
+        assert above[edge] == pytest.approx(weights[edge] - max(others, default=ALONE))
+
+
+def test_examples_are_the_best_edges_of_known_words(learnt: Learnt) -> None:
+    found = evidence_of(learnt, entries_of(learnt))
+    known = Known((np.array([3, 3, 7]), np.array([1, 4, 2])), np.array([11]))
+    places, right = examples_of(found, known)
+    assert found.graph.rows[places].tolist() == [3, 7, 11]
+    for place, correct in zip(places, right, strict=True):
+        word, target = found.graph.rows[place], found.graph.indices[place]
+        own = found.graph.rows == word
+        assert found.posterior[place] == found.posterior[own].max()
+        assert correct == ((word, target) in {(3, 1), (3, 4), (7, 2)})
+
+
+def test_confidence_tells_right_from_wrong_and_is_calibrated_by_a_seed() -> None:
+    languages = make_languages(1500, dimension=40, noise=1.5, random=3)
+    shuffled = [languages.gold[place] for place in np.random.default_rng(0).permutation(len(languages.gold))]
+    seed, gold = shuffled[:600], set(languages.gold)
+    given = {source for source, _ in seed}
+    run = bilex.induce(languages.source, languages.target, seed, "ruder2018", complete=True)
+    entries = [entry for entry in run.lexicon if entry.source not in given]
+    confidence = np.array([entry.confidence for entry in entries])
+    right = np.array([entry[:2] in gold for entry in entries])
+    assert 0.2 < right.mean() < 0.8  # neither is easy
+    assert calibration_error(confidence, right) < 0.08
+    assert right[confidence > 0.8].mean() > right.mean() + 0.2
+    assert run.info["confidence"]["calibrated_on"] == "held-out seed words"
+    assert run.info["confidence"]["held_out_error"] < 0.1
+
+
+def test_what_a_person_gave_is_right_by_their_word(languages: Languages) -> None:
+    run = bilex.induce(languages.source, languages.target, languages.gold[:60], "ruder2018")
+    assert {entry.confidence for entry in run.lexicon if entry.origin == "seed"} == {1.0}
+    assert run.info["confidence"]["examples"] == len({source for source, _ in languages.gold[:60]})
+    spelt = bilex.induce(languages.source, languages.target, "identical", "ruder2018")
+    assert any(entry.confidence != 1.0 for entry in spelt.lexicon if entry.origin == "seed")
+    assert spelt.info["confidence"]["examples"] == 0
+
+
+def test_words_of_the_seed_whose_translations_have_no_vector_count_as_wrong(languages: Languages) -> None:
+    seed = [*languages.gold[:60], *((source, "nowhere") for source, _ in languages.gold[100:120])]
+    learnt = learn(languages.source, languages.target, seed, "ruder2018")
+    missing = {languages.source.index[source] for source, _ in languages.gold[100:120]}
+    assert set(learnt.seed.unanswered.tolist()) == missing - set(learnt.seed.source.tolist())
+    _, right = examples_of(
+        evidence_of(learnt, entries_of(learnt)),
+        Known((learnt.seed.source[:0], learnt.seed.target[:0]), learnt.seed.unanswered),
+    )
+    assert len(right) == len(learnt.seed.unanswered) > 0
+    assert not right.any()
+
+
+@pytest.mark.parametrize(
+    ("method", "changes"),
+    [
+        ("ruder2018-2:2", {}),
+        ("artetxe2017", {}),
+        ("ibm1", {}),
+        ("ibm1-em", {}),
+        ("mutual", {}),
+        ("sinkhorn", {}),
+        ("mikolov2013", {}),
+        ("haghighi2008", {}),
+        ("bilex", {"supervision": "fixed"}),
+        ("bilex", {"dimensions": 10}),
+    ],
+)
+def test_every_method_gives_probabilities(languages: Languages, method: str, changes: dict[str, Any]) -> None:
+    run = bilex.induce(languages.source, languages.target, languages.gold[:60], method, complete=True, **changes)
+    confidence = run.lexicon.confidence
+    assert confidence is not None and len(confidence) == len(run.lexicon)
+    assert ((confidence >= 0) & (confidence <= 1)).all()
+
+
+def test_the_least_confidence_is_applied_after_the_verdict(languages: Languages) -> None:
+    whole = bilex.induce(languages.source, languages.target, "identical", "ruder2018")
+    assert whole.lexicon.confidence is not None
+    least = float(np.median(whole.lexicon.confidence))
+    part = bilex.induce(languages.source, languages.target, "identical", "ruder2018", min_confidence=least)
+    assert list(part.lexicon) == list(whole.lexicon.confident(least))
+    assert 0 < len(part.lexicon) < len(whole.lexicon)
+    assert part.info["verdict"] == whole.info["verdict"]
+    assert part.info["confidence"]["listed_of"] == len(whole.lexicon)
+    with pytest.raises(BilexError, match="min-confidence is 2; give a probability"):
+        bilex.induce(languages.source, languages.target, min_confidence=2)
+
+
+def test_tiny_languages_have_confidences_too() -> None:
+    languages = make_languages(40, noise=0.01)
+    few = replace(languages.source, words=languages.source.words[:3], vectors=languages.source.vectors[:3])
+    run = bilex.induce(few, languages.target, languages.gold[:2], "artetxe2016")
+    assert len(run.lexicon) == 3
+    assert all(entry.confidence is not None for entry in run.lexicon)

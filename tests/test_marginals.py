@@ -1,0 +1,115 @@
+"""The posterior of an edge: exact by enumeration, on trees, with one side unlimited; close to it elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from bilex.arrays import Floats
+from bilex.kernels.sinkhorn import sinkhorn
+from bilex.marginals import edge_posterior
+from bilex.matching import Graph, solve
+from bilex.priors import Prior
+from tests import oracles
+
+MOST_EDGES = 12
+
+
+def random_graph(seed: int, n_sources: int, n_targets: int, density: float, spread: float = 2.0) -> Graph:
+    rng = np.random.default_rng(seed)
+    rows, columns = np.nonzero(rng.random((n_sources, n_targets)) < density)
+    return Graph.from_edges(rows, columns, spread * rng.normal(size=len(rows)), (n_sources, n_targets))
+
+
+def random_tree(seed: int, n: int, spread: float = 3.0) -> Graph:
+    """Hang vertex after vertex on an earlier one of the other side."""
+    rng = np.random.default_rng(seed)
+    sides, pairs = [(0, 0), (1, 0)], [(0, 0)]
+    for _ in range(n):
+        side, place = sides[rng.integers(len(sides))]
+        new = (1 - side, sum(other == 1 - side for other, _ in sides))
+        sides.append(new)
+        pairs.append((place, new[1]) if side == 0 else (new[1], place))
+    rows, columns = np.array(pairs).T
+    return Graph.from_edges(rows, columns, spread * rng.normal(size=len(pairs)), (rows.max() + 1, columns.max() + 1))
+
+
+def enumerated(graph: Graph, prior: Prior, temperature: float = 1.0) -> Floats:
+    weights = ((graph.weights + prior.log_odds) / temperature).tolist()
+    edges = dict(zip(zip(graph.rows.tolist(), graph.indices.tolist(), strict=True), weights, strict=True))
+    found = oracles.marginals_by_subsets(edges, prior.source_capacity, prior.target_capacity, prior.null)
+    return np.array(list(found.values()))
+
+
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(["one-to-many", "one-to-many-no-null", "1:1", "1:2", "2:1", "2:2"]),
+    st.sampled_from([0.3, 1.0]),
+)
+@settings(deadline=None, max_examples=60)
+def test_it_is_exact_on_trees_for_every_prior(seed: int, prior: str, temperature: float) -> None:
+    graph = random_tree(seed, 8)
+    belief = Prior.named(prior, log_odds=-0.4)
+    found = edge_posterior(graph, belief, temperature, tolerance=1e-12)
+    np.testing.assert_allclose(found.probabilities, enumerated(graph, belief, temperature), atol=1e-9)
+
+
+@given(st.integers(0, 2**32), st.booleans(), st.booleans())
+@settings(deadline=None, max_examples=60)
+def test_with_one_side_unlimited_it_is_exact_on_any_graph(seed: int, null: bool, sources_choose: bool) -> None:
+    graph = random_graph(seed, 4, 4, 0.6)
+    assume(0 < len(graph.indices) <= MOST_EDGES and (null or not sources_choose))
+    name = "many-to-one" if sources_choose else "one-to-many"
+    prior = Prior.named(name if null else f"{name}-no-null", log_odds=0.3)
+    found = edge_posterior(graph, prior)
+    np.testing.assert_allclose(found.probabilities, enumerated(graph, prior), atol=1e-12)
+    assert found.error == 0
+
+
+@pytest.mark.parametrize(("prior", "most"), [("1:1", 0.005), ("1:2", 0.001), ("2:2", 0.001)])
+def test_on_small_graphs_with_cycles_it_is_close_to_enumeration_and_closer_than_transport(
+    prior: str, most: float
+) -> None:
+    belief, errors, transported = Prior.named(prior), list[float](), list[float]()
+    for seed in range(60):
+        graph = random_graph(seed, 4, 4, 0.6)
+        if not 0 < len(graph.indices) <= MOST_EDGES:
+            continue
+        exact, found = enumerated(graph, belief), edge_posterior(graph, belief, tolerance=1e-10)
+        assert found.error < 1e-10
+        errors.extend(np.abs(found.probabilities - exact))
+        if prior == "1:1":
+            plan, *_ = sinkhorn(graph.indptr, graph.indices, graph.weights, graph.n_targets, 1e-10, 10_000)
+            transported.extend(np.abs(plan - exact))
+    assert len(errors) > 300
+    assert np.mean(errors) < most
+    if transported:
+        assert np.mean(errors) < np.mean(transported) / 10
+
+
+def test_as_the_temperature_falls_it_becomes_the_best_matching() -> None:
+    graph = random_graph(3, 30, 30, 0.2)
+    matching = solve(graph, Prior())
+    chosen = edge_posterior(graph, Prior(), 0.01, rounds=5000).probabilities > 0.5
+    assert set(zip(graph.rows[chosen], graph.indices[chosen], strict=True)) == set(
+        zip(matching.source, matching.target, strict=True)
+    )
+
+
+@given(st.integers(0, 2**32), st.sampled_from([0.5, 20.0]))
+@settings(deadline=None, max_examples=40)
+def test_no_word_is_used_more_often_than_the_prior_allows(seed: int, spread: float) -> None:
+    graph = random_graph(seed, 20, 15, 0.3, spread)
+    found = edge_posterior(graph, Prior(), tolerance=1e-9, rounds=100_000)
+    assume(found.error < 1e-9)
+    assert (np.bincount(graph.rows, found.probabilities) <= 1 + 1e-6).all()
+    assert (np.bincount(graph.indices, found.probabilities) <= 1 + 1e-6).all()
+
+
+def test_extreme_weights_are_probabilities_still() -> None:
+    graph = Graph.from_edges(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1e5, -1e5, 1e5]), (2, 2))
+    for prior in ("1:1", "2:2", "one-to-many-no-null"):
+        found = edge_posterior(graph, Prior.named(prior)).probabilities
+        np.testing.assert_allclose(found, [1, 0, 1], atol=1e-9)

@@ -1,0 +1,207 @@
+"""Learn the shipped calibration, and measure how well calibrated lexicons are.
+
+``python -m tools.confidence learn DATA`` learns `bilex.confidence.SHIPPED`: runs of the default method from 25 pairs of
+MUSE's train files, whose other words say which entries are right. It also prints how well the runs of each pair of
+languages are calibrated by those of the other pairs alone.
+
+``python -m tools.confidence measure DATA`` writes docs/confidence.md's figures: for English-French and English-Finnish,
+from 5,000 and from 25 pairs of MUSE's train file, with the default method, each run once. Entries of the lexicon whose
+source word is a test word are right if the test file has the pair. Nothing in bilex was chosen by these words.
+DATA is a folder with ``en.vec.gz``, ``fr.vec.gz``, ``fi.vec.gz`` and MUSE's ``dictionaries/``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilex import Lexicon, induce, load
+from bilex.arrays import Floats
+from bilex.calibration import Calibration, calibrate, calibration_error, reliability
+from bilex.confidence import FEATURES
+from bilex.embeddings import Embeddings
+from bilex.engines.local import LocalEngine
+from bilex.formats.pairs import read_pairs
+from bilex.induction import build_lexicon, evidence_for, learn, rows_of_entries
+
+DOCS = Path(__file__).parent.parent / "docs"
+BEGIN, END = "<!-- begin: python -m tools.confidence measure -->", "<!-- end -->"
+ASKED = (0.5, 0.7, 0.8, 0.9, 0.95)
+CASES = (("en-fr", 5000), ("en-fr", 25), ("en-fi", 5000), ("en-fi", 25))
+Words = list[tuple[str, str]]
+
+
+LEARNT = ("en-fr", "fr-en", "en-fi", "fi-en")
+FEW = 25
+
+
+def read(data: Path, pair: str) -> tuple[Embeddings, Embeddings]:
+    """Load the vectors of two languages."""
+    first, second = (load(str(data / f"{name}.vec.gz")) for name in pair.split("-"))
+    return first, second
+
+
+def labels(lexicon: Lexicon, words: Words) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Say of each entry whether its source word is in the list, and whether the list has the pair."""
+    asked, right = {source for source, _ in words}, set(words)
+    pairs = list(zip(lexicon.source, lexicon.target, strict=True))
+    return np.array([pair[0] in asked for pair in pairs]), np.array([pair in right for pair in pairs])
+
+
+def learn_shipped(data: Path) -> None:
+    """Print the coefficients for `bilex.confidence.SHIPPED`."""
+    engine, features, right = LocalEngine(), dict[str, Floats](), dict[str, NDArray[np.bool_]]()
+    for pair in LEARNT:
+        source, target = read(data, pair)
+        words = read_pairs(str(data / "dictionaries" / f"{pair}.0-5000.txt"))
+        seed = draw_pairs(words, FEW, source, target)
+        given = {source for source, _ in seed}
+        learnt = learn(source, target, seed, engine=engine)
+        space, around = learnt.with_surroundings(engine)
+        lexicon = build_lexicon(learnt, space, engine, complete=True)
+        entries = rows_of_entries(lexicon, learnt)
+        found = evidence_for(entries, learnt, space, around)
+        known, correct = labels(lexicon, [each for each in words if each[0] not in given])
+        features[pair], right[pair] = found.features(found.places(*entries))[known], correct[known]
+        print(f"{pair}: {known.sum()} entries, {correct[known].mean():.3f} right", file=sys.stderr, flush=True)
+    for pair in LEARNT:
+        others = [other for other in LEARNT if set(other.split("-")) != set(pair.split("-"))]
+        taught = fit([features[other] for other in others], [right[other] for other in others])
+        error = calibration_error(taught.probability(features[pair]), right[pair])
+        print(f"{pair}: error {error:.3f} under the calibration of {', '.join(others)}", file=sys.stderr)
+    show(fit(list(features.values()), list(right.values())))
+
+
+def fit(features: Sequence[Floats], right: Sequence[NDArray[np.bool_]]) -> Calibration:
+    """Fit a calibration to the examples of several runs."""
+    every = np.concatenate(features)
+    return calibrate(every, np.concatenate(right), Calibration.plain(every), worth=10)
+
+
+def show(found: Calibration) -> None:
+    """Print a calibration as code."""
+    print(f"    {found.intercept:.3f},")
+    for name in ("coefficients", "centre", "spread"):
+        print(f"    np.array([{', '.join(f'{value:.3f}' for value in getattr(found, name))}]),")
+    print(f"# {', '.join(FEATURES)}")
+
+
+def measure(data: Path) -> None:
+    """Measure the runs on the test words and write the figures into the documentation."""
+    records = [measured(data, pair, size) for pair, size in CASES]
+    (DOCS / "confidence.json").write_text(json.dumps(records, indent=1) + "\n", "utf-8")
+    draw(records, DOCS / "confidence.svg")
+    write_page(records)
+
+
+def measured(data: Path, pair: str, size: int) -> dict[str, Any]:
+    """Run one case, and compare the confidence of its entries with the test words."""
+    source, target = read(data, pair)
+    train, test = (read_pairs(str(data / "dictionaries" / f"{pair}.{part}.txt")) for part in ("0-5000", "5000-6500"))
+    run = induce(source, target, train if size == 5000 else draw_pairs(train, size, source, target), complete=True)
+    covered = {s for s, t in test if t in target}
+    known, right = labels(run.lexicon, test)
+    matched = np.array([origin != "retrieval" for origin in run.lexicon.origin])
+    answered = np.array([word in covered for word in run.lexicon.source])
+    sets = {"matched": known & matched, "matched, covered": known & matched & answered, "all": known}
+    sets["all, covered"] = known & answered
+    assert run.lexicon.confidence is not None
+    confidence = run.lexicon.confidence
+    return {
+        "pair": pair,
+        "seed": size,
+        "calibration": run.info["confidence"],
+        "sets": {name: figures(confidence[chosen], right[chosen]) for name, chosen in sets.items()},
+    }
+
+
+def draw_pairs(train: Words, size: int, source: Embeddings, target: Embeddings) -> Words:
+    """Draw pairs of the train file, of different source words, that both have vectors."""
+    usable = {s: (s, t) for s, t in reversed(train) if s in source and t in target}
+    return random.Random(0).sample(sorted(usable.values()), size)
+
+
+def figures(confidence: Floats, right: NDArray[np.bool_]) -> dict[str, Any]:
+    """Give what is said of a set of entries: calibration, and what each asked-for precision yields."""
+    asked = {
+        str(least): {"entries": int((confidence >= least).sum()), "precision": float(right[confidence >= least].mean())}
+        for least in ASKED
+        if (confidence >= least).any()
+    }
+    return {
+        "entries": len(right),
+        "precision": float(right.mean()),
+        "confidence": float(confidence.mean()),
+        "error": calibration_error(confidence, right),
+        "bins": [vars(each) for each in reliability(confidence, right)],
+        "asked": asked,
+    }
+
+
+def draw(records: list[dict[str, Any]], path: Path) -> None:
+    """Draw the reliability of the matched entries: precision against confidence, a dot for each tenth."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    style: Any = {"svg.hashsalt": "bilex", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+    with mpl.rc_context(style):
+        figure = Figure(figsize=(8, 8), layout="constrained")
+        FigureCanvasSVG(figure)
+        for axes, record in zip(figure.subplots(2, 2, sharex=True, sharey=True).flat, records, strict=True):
+            found = record["sets"]["matched"]
+            axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+            points = [(each["confidence"], each["precision"], each["entries"]) for each in found["bins"]]
+            x, y, size = zip(*points, strict=True)
+            axes.scatter(x, y, [8 + 300 * count / found["entries"] for count in size], alpha=0.8)
+            axes.set_title(f"{record['pair']}, {record['seed']:,} pairs: error {found['error']:.3f}")
+            axes.set_xlabel("confidence")
+            axes.set_ylabel("precision on test words")
+        figure.savefig(path, metadata={"Date": None})
+
+
+def write_page(records: list[dict[str, Any]]) -> None:
+    """Put the tables into docs/confidence.md."""
+    lines = ["| pair, seed | entries | n | right | mean confidence | calibration error |", "|---|---|---|---|---|---|"]
+    for record in records:
+        for name, found in record["sets"].items():
+            lines.append(
+                f"| {record['pair']}, {record['seed']:,} | {name} | {found['entries']:,} | {found['precision']:.3f} | "
+                f"{found['confidence']:.3f} | {found['error']:.3f} |"
+            )
+    lines += ["", f"| pair, seed | {' | '.join(f'at least {least:g}' for least in ASKED)} |", "|---" * 6 + "|"]
+    for record in records:
+        asked = record["sets"]["matched"]["asked"]
+        cells = [asked.get(str(least)) for least in ASKED]
+        shown = [f"{cell['precision']:.3f} of {cell['entries']:,}" if cell else "none" for cell in cells]
+        lines.append(f"| {record['pair']}, {record['seed']:,} | {' | '.join(shown)} |")
+    page = (DOCS / "confidence.md").read_text("utf-8")
+    head, _, rest = page.partition(BEGIN)
+    (DOCS / "confidence.md").write_text(head + "\n".join([BEGIN, *lines, ""]) + END + rest.partition(END)[2], "utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    actions = parser.add_subparsers(dest="action", required=True)
+    for action in ("learn", "measure"):
+        actions.add_parser(action).add_argument("data", type=Path)
+    options = parser.parse_args(arguments)
+    warnings.simplefilter("ignore")
+    if options.action == "learn":
+        learn_shipped(options.data)
+    else:
+        measure(options.data)
+
+
+if __name__ == "__main__":
+    main()
