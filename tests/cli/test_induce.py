@@ -64,7 +64,7 @@ def test_the_run_is_named_after_its_files_by_default(bilex: Bilex, work: Path) -
 def test_the_lexicon_agrees_with_brute_force(work: Path, languages: Languages) -> None:
     """Header, order, cosine, CSLS rank, mutual and origin, from the vectors and the learnt Ω alone."""
     rows = table(work / "run" / "lexicon.tsv")
-    assert rows[0] == ["source", "target", "score", "rank", "mutual", "origin"]
+    assert rows[0] == ["source", "target", "score", "rank", "mutual", "origin", "confidence"]
     run = package.Run.load(work / "run")
     mapped = run.source.vectors.astype(np.float64) @ run.theta.omega.T
     mapped /= np.linalg.norm(mapped, axis=1, keepdims=True)
@@ -72,7 +72,7 @@ def test_the_lexicon_agrees_with_brute_force(work: Path, languages: Languages) -
     csls = oracles.csls(mapped, run.target.vectors, CROWD)
     source, target = languages.source.words, languages.target.words
     places, origins = [], []
-    for word, other, score, rank, mutual, origin in rows[1:]:
+    for word, other, score, rank, mutual, origin, _ in rows[1:]:
         row, column = source.index(word), target.index(other)
         assert float(score) == pytest.approx(cosines[row, column], abs=2e-6)
         assert int(rank) == 1 + np.sum(csls[row] > csls[row, column])
@@ -100,7 +100,7 @@ def test_json_is_one_object_and_nothing_else(bilex: Bilex, work: Path) -> None:
 def test_in_a_pipe_there_is_no_progress_and_quiet_is_silent(work: Path) -> None:
     outcome = spawn("induce", "src.vec", "trg.vec", "-o", "new")
     assert (outcome.code, outcome.err) == (0, "")
-    assert len(outcome.out.splitlines()) == 5  # one of them says what was chosen
+    assert len(outcome.out.splitlines()) == 6  # one of them says what was chosen
     assert spawn("induce", "src.vec", "trg.vec", "-o", "new", "--quiet") == (0, "", "")
 
 
@@ -148,7 +148,7 @@ def test_odd_words_survive_the_way_through_all_files(bilex: Bilex, work: Path, l
     assert bilex("induce", "odd.vec", "trg.vec", "-o", "new", "-q") == (0, "", "")
     assert bilex("induce", "src.vec", "trg.vec", "-o", "plain", "-q") == (0, "", "")
     plain, new = table(Path("plain/lexicon.tsv")), table(Path("new/lexicon.tsv"))
-    assert new == [[renamed.get(row[0], row[0]), *row[1:]] for row in plain]
+    assert [row[:6] for row in new] == [[renamed.get(row[0], row[0]), *row[1:6]] for row in plain]
     assert len({row[0] for row in new} & set(odd)) > 8
     for old, word in renamed.items():
         answers = bilex("translate", "new", "--", word).out
@@ -236,3 +236,20 @@ def test_an_existing_run_is_replaced_whole(bilex: Bilex, work: Path) -> None:
     assert set(new) == set(old)
     assert all(new[name] != old[name] for name in new)
     assert sorted(path.name for path in work.iterdir()) == ["gold.txt", "run", "src.vec", "trg.vec"]
+
+
+def test_a_least_confidence_leaves_the_other_entries_out(bilex: Bilex, work: Path) -> None:
+    whole = package.Run.load(work / "run").lexicon
+    assert whole.confidence is not None
+    limit = float(np.median(whole.confidence))
+    made = ("--method", "ruder2018", "--max-rank", 200, "--complete", "-o", "new")
+    outcome = bilex("induce", "src.vec", "trg.vec", *made, "--min-confidence", limit)
+    assert outcome.code == 0
+    new = package.Run.load(work / "new")
+    assert list(new.lexicon) == list(whole.confident(limit))
+    assert 0 < len(new.lexicon) < len(whole)
+    assert f"{len(new.lexicon)} entries listed, about {new.lexicon.expected_precision:.0%} of them right" in outcome.out
+    verdict = new.info["verdict"]
+    assert bilex("report", "new", "--json").code == 0
+    assert verdict == package.Run.load(work / "run").info["verdict"]
+    refused(bilex("induce", "src.vec", "trg.vec", "--min-confidence", -1), "-1", code=2)
