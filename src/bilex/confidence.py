@@ -161,16 +161,14 @@ def held_out_cosines(
     from bilex.kernels.topk import edge_scores
 
     rows, cosines = graph.rows, np.empty(len(graph.indices))
-    source, target = vectors
     for part in range(FOLDS):
         own, others = rows % FOLDS == part, trained[0] % FOLDS != part
-        mapped, targets = space.source, space.target
+        mapped, targets = space.source[part::FOLDS], space.target
         if others.any() and not others.all():
             theta = refit(trained[0][others], trained[1][others])
-            mapped = np.zeros_like(space.source, shape=(len(source), len(theta.omega)))
-            mapped[part::FOLDS] = unit(theta.map_source(source[part::FOLDS]))
-            targets = unit(theta.map_target(target))
-        cosines[own] = edge_scores(mapped, targets, rows[own], graph.indices[own])
+            mapped = unit(theta.map_source(vectors[0][part::FOLDS]))
+            targets = space.target if theta.target_map is None else unit(theta.map_target(vectors[1]))
+        cosines[own] = edge_scores(np.ascontiguousarray(mapped), targets, rows[own] // FOLDS, graph.indices[own])
     return cosines
 
 
