@@ -83,6 +83,7 @@ def test_a_method_that_decides_goes_on_from_every_iteration(folder: Path, monkey
     languages = make_languages(300, 16, 40, noise=0.5)
     options: dict[str, Any] = {
         "method": "bilex",
+        "edge_prior": "learned",
         "seed": languages.gold[:40],
         "max_iterations": 2,
         "max_rank": 250,
@@ -92,7 +93,7 @@ def test_a_method_that_decides_goes_on_from_every_iteration(folder: Path, monkey
     assert [choice["about"] for choice in whole.info["choices"]] == ["supervision", "edge prior"]
     runs = [len(checkpoint.states) for checkpoint in kept]
     assert runs == sorted(runs)
-    assert kept[-1].states[:2] == (None, None)  # two maps of the seed alone
+    assert runs[-1] >= 4  # three ways to use the seed are tried by EM, and then it is learnt in earnest
     for checkpoint in kept:
         resumed, rest = induce(languages, folder, **options, resume=checkpoint)
         same(whole, resumed)

@@ -1,6 +1,6 @@
 """Which parts a run uses, where its method leaves that open: measured on held-out pairs of the seed, and recorded.
 
-Two things are decided here.
+Three things are decided here.
 
 - *Supervision* (`supervision = "choose"`). A large seed is split by source words. Each way to use it learns from four
   fifths and is scored on the rest, by P@1 with CSLS among the words of the E-step: the orthogonal map of the seed, the
@@ -12,6 +12,8 @@ Two things are decided here.
   seed's, if it is large; otherwise the pairs of the matching whose words are each other's best. It is used if on each
   half, with the prior learnt from the other one, it puts the right candidate first more often; otherwise the prior
   stays uniform.
+- *The start* (`--seed unsupervised`). EM runs roughly from the signatures of more and of fewer words; the start that
+  led to the largest log-likelihood is taken.
 
 Nothing else is measured: the method's other parts are as its configuration says.
 """
@@ -36,7 +38,8 @@ from bilex.methods import CHOOSE, METHODS, Method
 from bilex.model import Theta
 from bilex.progress import Reporter
 from bilex.retrieval import SharedSpace
-from bilex.seeds import SEED_NAMES, Seed
+from bilex.seeds import SEED_NAMES, UNSUPERVISED, Seed
+from bilex.signatures import SIZES, alike
 from bilex.weights import WEIGHTS
 
 __all__ = ["LARGE", "Choice", "Chosen", "fit_method", "held_out_precision", "split"]
@@ -135,6 +138,9 @@ def fit_method(
     if method.supervision == CHOOSE:
         method, choice = choose_supervision(task, method, pairs, known, curated)
         choices.append(choice)
+    if seed.name == UNSUPERVISED and method.self_learning:
+        pairs, choice = choose_start(task, method)
+        choices.append(choice)
     reporter.stage("learning")
     found = task.learn(method, pairs, report=reporter.iteration)
     if choices and not method.self_learning:  # the map is the seed's, but the lexicon is the model's matching
@@ -192,6 +198,19 @@ def choose_supervision(task: Task, method: Method, pairs: Pairs, known: Pairs, c
     best = max(measured, key=lambda name: measured[name])
     why = f"best P@1 on {len(np.unique(held[0]))} source words held out of the seed"
     return options[best], Choice("supervision", best, why, measured, len(np.unique(held[0])))
+
+
+def choose_start(task: Task, method: Method) -> tuple[Pairs, Choice]:
+    """Try the signatures of more and of fewer words, and take the start that the model likes best in the end."""
+    rough = replace(method, match_all=False, tolerance=max(method.tolerance, ROUGH))
+    starts, measured = dict[str, Pairs](), dict[str, float]()
+    for size in SIZES:
+        name = f"{size} words"
+        task.reporter.stage(f"starting from the signatures of {name}")
+        starts[name] = alike(task.source.vectors, task.target.vectors, size)
+        measured[name] = task.learn(rough, starts[name]).iterations[-1].log_likelihood
+    best = max(measured, key=lambda name: measured[name])
+    return starts[best], Choice("start", best, "EM from there ends with the largest log-likelihood", measured)
 
 
 def tried(task: Task, option: Method, training: Pairs) -> Theta:

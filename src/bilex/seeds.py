@@ -1,7 +1,8 @@
 """Where EM starts: pairs of words that are taken to be translations (paper, section 6.1, "Seed Dictionaries").
 
-A seed is a dictionary, or comes for free: words spelt the same in both languages, or numerals. Or it is the lexicon
-of an earlier run as a person has reviewed it, ``RUN/reviewed``; then some pairs are settled beyond the start.
+A seed is a dictionary, or comes for free: words spelt the same in both languages, numerals, or nothing but the vectors
+(``unsupervised``, see `bilex.signatures`). Or it is the lexicon of an earlier run as a person has reviewed it,
+``RUN/reviewed``; then some pairs are settled beyond the start.
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ from bilex.embeddings import Embeddings
 from bilex.errors import BilexError, InputError
 from bilex.formats.pairs import read_pairs
 from bilex.reviews import is_reviewed, read_reviewed
+from bilex.signatures import SIZES, alike
 
-__all__ = ["IDENTICAL", "NUMERALS", "SEED_NAMES", "Seed", "SeedLike", "find_seed"]
+__all__ = ["IDENTICAL", "NUMERALS", "SEED_NAMES", "UNSUPERVISED", "Seed", "SeedLike", "find_seed"]
 
 IDENTICAL = "identical"
 NUMERALS = "numerals"
-SEED_NAMES = (IDENTICAL, NUMERALS)
+UNSUPERVISED = "unsupervised"
+SEED_NAMES = (IDENTICAL, NUMERALS, UNSUPERVISED)
 NUMERAL = re.compile("[0-9]+")
 
 SeedLike = str | os.PathLike[str] | Iterable[tuple[str, str]]
-"""``"identical"``, ``"numerals"``, the name of a dictionary file, ``"RUN/reviewed"``, or pairs of words."""
+"""``"identical"``, ``"numerals"``, ``"unsupervised"``, a dictionary's file name, ``"RUN/reviewed"`` or pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +82,9 @@ def find_seed(seed: SeedLike, source: Embeddings, target: Embeddings) -> Seed:
         return identical_words(source, target)
     if isinstance(seed, str) and seed == NUMERALS:
         return identical_words(source, target, NUMERAL, NUMERALS)
+    if isinstance(seed, str) and seed == UNSUPERVISED:
+        rows, columns = alike(source.vectors, target.vectors, SIZES[0])
+        return Seed(UNSUPERVISED, rows, columns, len(rows))
     if isinstance(seed, str | os.PathLike) and is_reviewed(seed):
         return from_review(os.fspath(seed), source, target)
     if isinstance(seed, str | os.PathLike):

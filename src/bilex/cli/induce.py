@@ -38,8 +38,8 @@ DEFAULT = "bilex"  # as in `bilex.methods`, which takes numpy to import
     "--seed",
     default="identical",
     show_default=True,
-    metavar="identical|numerals|FILE|RUN/reviewed",
-    help="Where to start: words spelt the same, numerals, a dictionary file, or a run that was reviewed.",
+    metavar="identical|numerals|unsupervised|FILE|RUN/reviewed",
+    help="Where to start: words spelt the same, numerals, nothing, a dictionary file, or a run that was reviewed.",
 )
 @click.option("--method", default=DEFAULT, show_default=True, metavar="NAME", help="A method by its name.")
 @click.option(
