@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.induction import learn
+from bilex.induction import induce, learn
 from bilex.seeds import find_seed
 from bilex.signatures import alike, signatures
 from tests.languages import make_languages
@@ -58,6 +58,14 @@ def test_em_goes_on_from_there(method: str) -> None:
     assert sum(pair in gold for pair in found) > 0.9 * len(found)
     choice = next(choice for choice in learnt.chosen.choices if choice.about == "start")
     assert choice.measured[choice.chosen] == max(choice.measured.values())
+
+
+def test_the_verdict_does_not_hold_the_wrong_pairs_of_the_start_against_the_run() -> None:
+    languages = make_languages(300, noise=0.02)
+    run = induce(languages.source, languages.target, "unsupervised", "ruder2018")
+    assert run.info["configuration"]["seed"]["agreement"] is None
+    assert run.info["configuration"]["seed"]["name"] == "unsupervised"
+    assert not any("seed" in reason for reason in run.info["verdict"]["reasons"])
 
 
 def test_it_is_deterministic() -> None:

@@ -35,7 +35,7 @@ from bilex.report.verdict import judge
 from bilex.retrieval import SharedSpace, Surroundings
 from bilex.rundir import file_sha256
 from bilex.runs import Run
-from bilex.seeds import IDENTICAL, SEED_NAMES, Seed, SeedLike, find_seed
+from bilex.seeds import IDENTICAL, SEED_NAMES, UNSUPERVISED, Seed, SeedLike, find_seed
 from bilex.threads import thread_count
 from bilex.version import __version__
 
@@ -395,7 +395,8 @@ def describe_seed(learnt: Learnt, space: SharedSpace, engine: Engine) -> dict[st
         "given": seed.given,
         "used": len(seed),
         **({"sha256": file_sha256(seed.name)} if read else {}),
-        "agreement": seed_agreement(rows, induced, most, space, engine),
+        # What came from the vectors alone is mostly wrong, and says nothing about the run.
+        "agreement": None if seed.name == UNSUPERVISED else seed_agreement(rows, induced, most, space, engine),
     }
 
 

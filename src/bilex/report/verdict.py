@@ -306,7 +306,7 @@ def seed_advice(seed: dict[str, Any]) -> list[str]:
     advice = []
     if seed["name"] == "numerals":
         advice.append("Try another seed: words spelt the same (`--seed identical`), or a dictionary (`--seed FILE`).")
-    elif seed["name"] == "identical":
+    elif seed["name"] in ("identical", "unsupervised"):
         advice.append("Try another seed: a dictionary, even one of 25 to 100 frequent words (`--seed FILE`).")
     elif seed["used"] >= FEW_SEEDS:
         advice.append("Check the seed: is the source word first, are the translations right and the words frequent?")
