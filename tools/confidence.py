@@ -147,6 +147,12 @@ def figures(confidence: Floats, right: NDArray[np.bool_]) -> dict[str, Any]:
     }
 
 
+def chance(found: dict[str, Any]) -> float:
+    """Give the error that a perfect confidence would be expected to show on so few entries: noise in each bin."""
+    noise = [each["entries"] * each["confidence"] * (1 - each["confidence"]) for each in found["bins"]]
+    return float(np.sqrt(2 / np.pi * np.array(noise)).sum() / found["entries"])
+
+
 def draw(records: list[dict[str, Any]], path: Path) -> None:
     """Draw the reliability of the matched entries: precision against confidence, a dot for each tenth."""
     import matplotlib as mpl
@@ -171,12 +177,13 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
 
 def write_page(records: list[dict[str, Any]]) -> None:
     """Put the tables into docs/confidence.md."""
-    lines = ["| pair, seed | entries | n | right | mean confidence | calibration error |", "|---|---|---|---|---|---|"]
+    titles = ("pair, seed", "entries", "n", "right", "mean confidence", "calibration error", "by chance alone")
+    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     for record in records:
         for name, found in record["sets"].items():
             lines.append(
                 f"| {record['pair']}, {record['seed']:,} | {name} | {found['entries']:,} | {found['precision']:.3f} | "
-                f"{found['confidence']:.3f} | {found['error']:.3f} |"
+                f"{found['confidence']:.3f} | {found['error']:.3f} | {chance(found):.3f} |"
             )
     lines += ["", f"| pair, seed | {' | '.join(f'at least {least:g}' for least in ASKED)} |", "|---" * 6 + "|"]
     for record in records:
