@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 from bilex.cli.interrupts import interrupted
 
@@ -26,6 +28,42 @@ except KeyboardInterrupt:
 def test_an_interrupt_dropped_in_a_callback_is_sent_again() -> None:
     done = subprocess.run([sys.executable, "-c", DROPPED], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "heard\n", "")
+
+
+STUCK = """
+import hashlib, os, signal, sys, threading, time
+from pathlib import Path
+from bilex.cli import interrupts
+interrupts.install()
+scratch = Path(sys.argv[1])
+scratch.mkdir()
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+with interrupts.soon(scratch):
+    if sys.argv[2] == "stuck":
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # many minutes, all of them in C
+    try:
+        time.sleep(20)
+    except KeyboardInterrupt:
+        print("heard")
+print("went on")
+"""
+
+
+def test_an_interrupt_does_not_wait_for_c_code(tmp_path: Path) -> None:
+    started = time.monotonic()
+    command = [sys.executable, "-c", STUCK, str(tmp_path / "scratch"), "stuck"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "bilex: error: interrupted; nothing was written\n"
+    assert time.monotonic() - started < 20
+    assert not (tmp_path / "scratch").exists()
+
+
+def test_an_interrupt_that_was_heard_ends_in_order(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", STUCK, str(tmp_path / "scratch"), "free"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "heard\nwent on\n", "")
+    assert (tmp_path / "scratch").exists()
 
 
 def test_an_ignored_interrupt_stays_ignored() -> None:

@@ -6,6 +6,7 @@ that ``bilex --help`` answers at once.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
@@ -87,7 +88,13 @@ for command in (
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     interrupts.install()
-    sys.exit(run(arguments))
+    code = run(arguments)
+    if code == INTERRUPTED:  # do not wait for threads whose work nobody wants any more
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.interrupts import last_words
+from bilex.cli.interrupts import last_words, soon
 from bilex.cli.options import json_option, min_confidence_option, print_json, quiet_option, wrong_usage
 from bilex.errors import BilexWarning, NothingMatchedWarning
 from bilex.priors import PRIOR_NAMES
@@ -95,6 +96,7 @@ def induce(
     place = resume or output or default_output(job.src, job.trg)
     with (
         run_directory(place) as folder,
+        nullcontext() if job.engine.startswith("dask") else soon(folder),  # a cluster takes its time to close
         watch(quiet or as_json, job.method.tolerance, job.method.max_iterations) as reporter,
         open_engine(job.engine, threads=job.threads, progress=reporter.rows) as engine,
     ):

@@ -1,23 +1,32 @@
-"""Ctrl-C that is always heard.
+"""Ctrl-C that is always heard, and soon.
 
 Python raises KeyboardInterrupt wherever it happens to be. While numba compiles, that may be in a function that C code
 has called: there the exception cannot go anywhere and is dropped, with a message, and something else fails later or
 nothing does. So the interrupt is noted when it comes, and sent again if it was dropped.
+
+While a long computation runs outside Python, the exception has to wait for its end. Where a command promises not to
+keep anybody waiting (`soon`), a thread ends the process then: what is on the disk is always whole.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import socket
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["LastWords", "install", "interrupted", "last_words"]
+__all__ = ["LastWords", "install", "interrupted", "last_words", "soon"]
 
 NOTED = threading.Event()
 LATER = 0.1
+PATIENCE = 1.2  # seconds from Ctrl-C to the end without ceremony
+SHOW_CURSOR = "\x1b[?25h"
 
 
 class LastWords:
@@ -78,3 +87,35 @@ def interrupted(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return NOTED.is_set()
+
+
+@contextmanager
+def soon(scratch: Path) -> Iterator[None]:
+    """End the process soon after Ctrl-C, whatever the block is doing then; the `scratch` folder is removed."""
+    if signal.getsignal(signal.SIGINT) is not note:  # it is ignored, or somebody else's
+        yield
+        return
+    reading, writing = socket.socketpair()
+    writing.setblocking(False)
+    over = threading.Event()
+    thread = threading.Thread(target=wait_and_end, args=(reading, over, scratch), daemon=True)
+    thread.start()
+    before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)  # told even while C code runs
+    try:
+        yield
+    finally:
+        over.set()
+        signal.set_wakeup_fd(before)
+        writing.close()
+        thread.join()
+        reading.close()
+
+
+def wait_and_end(reading: socket.socket, over: threading.Event, scratch: Path) -> None:
+    """Wait for Ctrl-C or the end of the block; after Ctrl-C, for that end, but not for long."""
+    while number := reading.recv(1):
+        if number[0] == signal.SIGINT and not over.wait(PATIENCE):
+            shutil.rmtree(scratch, ignore_errors=True)
+            start = f"{SHOW_CURSOR}\n" if sys.stderr.isatty() else ""
+            os.write(2, f"{start}bilex: error: {last_words.interrupt()}\n".encode())
+            os._exit(130)
