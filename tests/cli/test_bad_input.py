@@ -210,14 +210,14 @@ def test_a_token_with_spaces_is_kept(
     lexicon = repairs(bilex, path, "trg.vec", warning=warning)
     entry = next(line for line in lexicon.split("\n") if line.startswith("New"))
     assert entry.split("\t")[0] == spelt
-    assert len(entry.split("\t")) == 6
+    assert len(entry.split("\t")) == 7
     assert bilex("translate", "new", token).code == 0
 
 
 def test_a_seed_from_windows_is_read(bilex: Bilex, work: Path, languages: Languages) -> None:
     Path("seed.txt").write_bytes("".join(f"{s} {t}\r\n" for s, t in languages.gold[:50]).encode())
     warning = r"seed.txt: 50 Windows line ends \(CRLF\) read as line ends"
-    assert "\tseed\n" in repairs(bilex, "src.vec", "trg.vec", "--seed", "seed.txt", warning=warning)
+    assert "\tseed\t" in repairs(bilex, "src.vec", "trg.vec", "--seed", "seed.txt", warning=warning)
 
 
 def test_more_candidates_than_targets(bilex: Bilex, work: Path) -> None:

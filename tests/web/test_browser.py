@@ -16,6 +16,7 @@ from bilex.runs import Run
 from tests.web.helpers import HOSTILE, serving
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is missing; pip install 'bilex[dev]'")
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
@@ -56,7 +57,10 @@ class Page:
     def wait(self, condition: Callable[[], Any], seconds: float = 20) -> Any:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            found = condition()
+            try:
+                found = condition()
+            except (NoSuchElementException, StaleElementReferenceException):
+                found = None  # the page is being drawn
             if found:
                 return found
             time.sleep(0.02)
