@@ -156,7 +156,7 @@ def test_browse(page: Page, served: tuple[Path, str]) -> None:
     page.find("#next-page").click()
     page.wait(lambda: page.text("#place") == "51–100")
     page.find("[name=origin]").send_keys("seed")
-    page.wait(lambda: page.text("#place").startswith("1–") and "seed" in page.text("tbody tr td:nth-child(8)"))
+    page.wait(lambda: page.text("#place").startswith("1–") and "seed" in page.text("tbody tr td:nth-child(9)"))
     lexicon = (served[0] / "lexicon.tsv").read_text("utf-8")
     assert page.text("#found") == f"{lexicon.count('seed')} rows"
     page.find("#clear-filters").click()
