@@ -33,17 +33,17 @@ def test_it_is_the_maximum_a_posteriori() -> None:
 
 
 def test_no_example_leaves_the_start_and_many_leave_nothing_of_it() -> None:
-    nothing = calibrate(np.empty((0, 2)), np.empty(0, bool), START)
+    nothing = calibrate(np.empty((0, 2)), np.empty(0, bool), START, 100)
     assert (nothing.intercept, *nothing.coefficients) == (START.intercept, *START.coefficients)
     features, right = examples(50_000)
-    found = calibrate(features, right, START)
+    found = calibrate(features, right, START, 100)
     np.testing.assert_allclose(found.coefficients / START.spread, [2, -1], atol=0.1)
     assert calibration_error(found.probability(features), right) < 0.02
 
 
 def test_examples_that_are_all_right_leave_finite_coefficients() -> None:
     features, _ = examples(200)
-    found = calibrate(features, np.ones(200, bool), START)
+    found = calibrate(features, np.ones(200, bool), START, 100)
     assert np.isfinite(found.coefficients).all()
     assert (found.probability(features) > 0.8).all()
 

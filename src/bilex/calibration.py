@@ -2,7 +2,7 @@
 
 A `Calibration` says that a pair with features f is right with probability ``1 / (1 + exp(-(b + c·(f - f̄) / σ)))``. It
 is fitted to examples by maximum a posteriori: the coefficients are drawn around those of a `start`, with a precision
-worth `WORTH` examples, so that few examples move it little and many decide alone.
+worth so many examples, so that few examples move it little and many decide alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from bilex.arrays import Floats
 
 __all__ = ["Bin", "Calibration", "calibrate", "calibration_error", "reliability"]
 
-WORTH = 100  # examples that the start counts for
 INFORMATION = 0.1  # of one example about a coefficient: p(1 - p) for p about 0.9
 ROUNDS = 50
 FARTHEST = 30.0  # log-odds beyond which a float cannot tell a probability from 0 or 1
@@ -44,8 +43,8 @@ class Calibration:
         return cls(0.0, np.zeros(width), features.mean(axis=0), np.where(spread > 0, spread, 1.0))
 
 
-def calibrate(features: Floats, right: NDArray[np.bool_], start: Calibration, worth: float = WORTH) -> Calibration:
-    """Fit a calibration to examples, near to where it starts, by Newton's method."""
+def calibrate(features: Floats, right: NDArray[np.bool_], start: Calibration, worth: float) -> Calibration:
+    """Fit a calibration to examples, near to a start that is worth so many of them, by Newton's method."""
     design = np.column_stack([np.ones(len(features)), (features - start.centre) / start.spread])
     first = np.concatenate([[start.intercept], start.coefficients])
     precision, found = worth * INFORMATION, first.copy()

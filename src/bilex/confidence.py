@@ -43,7 +43,8 @@ FOLDS = 5
 MARGIN = 0.1  # what a pair must stand out by, to be more probable than none
 TEMPERATURE = 0.1
 SUREST = 1e-4  # a posterior nearer to 0 or 1 says no more than this
-FEW = 200  # examples below which they cannot tell how well calibrated they are
+WORTHS = (1000, 100, 10)  # examples that the shipped calibration counts for: the most, unless the seed's words say less
+FEW = 200  # examples below which they cannot say that, nor how well calibrated they are
 DIGITS = 4  # as the table has it, so that a lexicon is the same before and after it is saved
 ALONE = -1.0  # the CSLS score of a rival that is not there
 
@@ -189,17 +190,24 @@ def assess(evidence: Evidence, entries: Pairs, known: Known | None) -> tuple[Flo
     if known is not None and len(known):
         places, right = examples_of(evidence, known)
         features = evidence.features(places)
-        calibration = calibrate(features, right, SHIPPED)
-        about = {"calibrated_on": "held-out seed words", "examples": len(places)}
+        about, worth = {"calibrated_on": "held-out seed words", "examples": len(places)}, WORTHS[0]
         if len(places) >= FEW:
-            about["held_out_error"] = round(held_out_error(features, right), 4)
+            held_out = {each: held_out_confidence(features, right, each) for each in WORTHS}
+            worth = min(WORTHS, key=lambda each: surprise(held_out[each], right))
+            about["held_out_error"] = round(calibration_error(held_out[worth], right), 4)
+        calibration = calibrate(features, right, SHIPPED, worth)
     confidence = calibration.probability(evidence.features(evidence.places(*entries))).round(DIGITS)
     return confidence, {**about, "expected_precision": round(float(confidence.mean()), 4) if len(confidence) else None}
 
 
-def held_out_error(features: Floats, right: NDArray[np.bool_]) -> float:
-    """Give the calibration error on examples, each half under what the other half taught."""
+def held_out_confidence(features: Floats, right: NDArray[np.bool_], worth: float) -> Floats:
+    """Give the confidence in examples, each half's as the other half teaches it."""
     half, found = np.arange(len(right)) % 2 == 0, np.empty(len(right))
     for tested in (half, ~half):
-        found[tested] = calibrate(features[~tested], right[~tested], SHIPPED).probability(features[tested])
-    return calibration_error(found, right)
+        found[tested] = calibrate(features[~tested], right[~tested], SHIPPED, worth).probability(features[tested])
+    return found
+
+
+def surprise(confidence: Floats, right: NDArray[np.bool_]) -> float:
+    """Give the mean negative log-likelihood of what was right and what was not."""
+    return float(-np.log(np.where(right, confidence, 1 - confidence)).mean())
