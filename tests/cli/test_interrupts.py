@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from bilex.cli.interrupts import interrupted
+from bilex.cli.interrupts import LastWords, interrupted
 
 DROPPED = """
 import ctypes, os, signal, sys, time
@@ -91,3 +91,20 @@ def test_an_interrupt_behind_another_error_is_found() -> None:
     except RuntimeError as error:
         assert interrupted(error)
     assert not interrupted(ValueError("another"))
+
+
+def test_the_last_words_are_true(tmp_path: Path) -> None:
+    words, checkpoint = LastWords(), tmp_path / "checkpoint"
+    assert (words.interrupt(), words.failure()) == ("interrupted; nothing was written", "")
+    checkpoint.touch()
+    words.remember(checkpoint, "go on", written=False)  # it is there from the last time
+    assert (words.interrupt(), words.failure()) == ("interrupted; go on", "")
+    words.remember(checkpoint, "go on", written=True)
+    assert (words.interrupt(), words.failure()) == ("interrupted; go on", "; after that go on")
+    checkpoint.unlink()  # the run has just taken its place
+    assert words.interrupt() == "interrupted; the run was already whole"
+    words.finish()
+    assert (words.interrupt(), words.failure()) == ("interrupted; the run was already whole", "")
+    words.forget()
+    words.finish()  # a method without iterations
+    assert words.interrupt() == "interrupted; the run was already whole"

@@ -132,7 +132,7 @@ def induce(
         if job.report:
             write_report(run, folder / REPORT, engine)
         run.write(folder)
-    last_words.forget()
+    last_words.finish()
     if run.info["verdict"]["level"] == FAILED and (quiet or as_json):
         warnings.warn(f"{place}: {' '.join(verdict_lines(run))}", BilexWarning, stacklevel=1)
     if as_json:

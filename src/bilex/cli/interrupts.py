@@ -36,9 +36,13 @@ class LastWords:
         self.forget()
 
     def forget(self) -> None:
-        """Begin a command, or end it well."""
+        """Begin a command."""
         self._checkpoint: Path | None = None
-        self._how, self._written = "", False
+        self._how, self._written, self._finished = "", False, False
+
+    def finish(self) -> None:
+        """From now on the work is done and in its place; only talking is left."""
+        self._finished, self._written = True, False
 
     def remember(self, checkpoint: Path, how: str, *, written: bool) -> None:
         """From now on there is a checkpoint, and a way to go on; `written` says that it is this process's own."""
@@ -46,9 +50,9 @@ class LastWords:
 
     def interrupt(self) -> str:
         """Give the sentence for an interrupt."""
-        if self._checkpoint is None:
-            return "interrupted; nothing was written"
-        return f"interrupted; {self._how if self._checkpoint.exists() else 'the run was already whole'}"
+        if self._finished or (self._written and self._checkpoint and not self._checkpoint.exists()):
+            return "interrupted; the run was already whole"
+        return f"interrupted; {self._how or 'nothing was written'}"
 
     def failure(self) -> str:
         """Give what follows an error's remedy."""
