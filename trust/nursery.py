@@ -65,7 +65,10 @@ class Nursery:
         order = {"arguments": [*map(str, arguments)], "after": after, "step": step, "signal": int(with_signal)}
         self.process.stdin.write(json.dumps(order) + "\n")
         self.process.stdin.flush()
-        return Ended(**json.loads(self.process.stdout.readline()))
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the parent of all runs ended with {self.process.wait()}, after {order}")
+        return Ended(**json.loads(answer))
 
 
 def child(order: dict[str, Any], folder: Path, steps: int) -> None:
