@@ -153,7 +153,7 @@ def run(quick: bool) -> dict[str, Any]:
     """Try it."""
     with tempfile.TemporaryDirectory() as folder, Nursery(make_work(Path(folder))) as nursery:
         crashes = Crashes(nursery)
-        try_crashes(crashes, *((3, 50, 2) if quick else (60, 4, 40)))
+        try_crashes(crashes, *((3, 50, 2) if quick else (200, 1, 50)))
     seen = crashes.seen
     return {
         "ok": not crashes.faults,
