@@ -48,6 +48,9 @@ def main() -> int:
     measured = json.loads((DOCS / "performance.json").read_text())
     results: list[Entry] = measured["results"]
     page = ["# Performance", "", *introduction(measured["machine"], results), ""]
+    for note in measured.get("notes", ()):  # what a reader of the figures has to know, written by hand
+        page += [f"- {note}"]
+    page += [""]
     for name, (title, text) in SECTIONS.items():
         found = [entry for entry in results if entry["name"] == name]
         if found:

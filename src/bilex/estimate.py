@@ -45,7 +45,7 @@ class Estimate:
 
     def summary(self) -> dict[str, float | None]:
         """Give it as ``run.json`` has it."""
-        seconds = None if self.seconds is None else round(self.seconds, 1)
+        seconds = None if self.seconds is None else float(f"{self.seconds:.3g}")
         return {"memory_mb": round(self.memory / 1e6), "seconds": seconds}
 
 
