@@ -12,6 +12,7 @@ from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
 from bilex.mapping import Steps, procrustes
 from bilex.matching import Matching, solve
+from bilex.pricing import dense_matching
 from bilex.priors import Prior
 from bilex.weights import likelihood, margin
 from tests.test_em import Data, planted
@@ -59,6 +60,29 @@ def test_slack_falls_and_em_does_not_stop_before_it_is_gone() -> None:
     assert len(reported) >= 4
     without = fit(data.source, data.target, data.seed(40), Settings(Prior.named("1:1", -0.1)), ENGINE)
     assert len(without.iterations) < 4
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_without_the_warm_start_every_matching_starts_from_nothing_and_is_the_same(
+    monkeypatch: pytest.MonkeyPatch, exact: bool
+) -> None:
+    data, starts = planted(3, n=60, noise=0.3), dict[bool, list[Matching | None]]()
+    found = {}
+    for warm in (True, False):
+        starts[warm] = []
+
+        def noted(*given: object, warm: bool = warm) -> Matching:
+            starts[warm].append(given[4 if exact else 2])  # type: ignore[arg-type]
+            return (dense_matching if exact else solve)(*given)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(f"bilex.expectation.{'dense_matching' if exact else 'solve'}", noted)
+        settings = Settings(warm_start=warm, exact=exact)
+        found[warm] = fit(data.source, data.target, data.seed(20), settings, ENGINE)
+    assert starts[False] == [None] * len(starts[False])
+    assert starts[True][0] is None
+    assert None not in starts[True][1:]
+    assert len(starts[True]) > 1
+    assert pairs_of(found[True].matching) == pairs_of(found[False].matching)
 
 
 def with_a_wrong_seed(data: Data) -> tuple[np.ndarray, np.ndarray]:

@@ -33,6 +33,7 @@ from bilex.edge_prior import FEATURES, EdgePrior, Examples, Features, heaviest, 
 from bilex.em import Fit, Iteration, Settings, fit, match_all
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
+from bilex.engines.reuse import ReusingEngine
 from bilex.journal import Journal
 from bilex.methods import CHOOSE, METHODS, Method
 from bilex.model import Theta
@@ -86,6 +87,7 @@ class Task:
     engine: Engine
     reporter: Reporter
     journal: Journal = field(default_factory=Journal)
+    reuse: bool = True
 
     def learn(
         self,
@@ -102,7 +104,7 @@ class Task:
             self.source.vectors,
             self.target.vectors,
             pairs,
-            method.settings(),
+            replace(method.settings(), warm_start=self.reuse),
             self.engine,
             report,
             self.constraints,
@@ -126,9 +128,15 @@ def fit_method(
     reporter: Reporter,
     constraints: Constraints,
     journal: Journal | None = None,
+    *,
+    reuse: bool = True,
 ) -> Chosen:
-    """Run EM as the method says, and decide first what it leaves open."""
-    task = Task(source, target, constraints, engine, reporter, journal or Journal())
+    """Run EM as the method says, and decide first what it leaves open.
+
+    With `reuse` an iteration keeps of the last one what is proved still right: answers of the search, and the duals.
+    """
+    engine = ReusingEngine(engine) if reuse else engine
+    task = Task(source, target, constraints, engine, reporter, journal or Journal(), reuse)
     base = METHODS.get(method.name, method)
     if constraints and not method.self_learning and base.supervision == CHOOSE:  # an earlier run had decided so
         method = replace(method, self_learning=True, maps=base.maps, supervision="soft")

@@ -47,7 +47,8 @@ class Settings:
     `tightening` with each iteration, so that EM starts permissive; it does not stop before the slack is gone.
     `supervision` says what the seed is after the start: with ``start`` nothing more; with ``soft`` its pairs are
     laid on each other in every M-step, beside those of the matching; with ``fixed`` they also are in every matching.
-    With `match_all` the last matching takes in all words, also those beyond `max_rank`.
+    With `match_all` the last matching takes in all words, also those beyond `max_rank`. Without `warm_start` the solver
+    starts each matching from nothing and not from the last one's duals: it takes longer and finds the same.
     """
 
     prior: Prior = field(default_factory=Prior)
@@ -66,6 +67,7 @@ class Settings:
     tightening: float = 0.02
     supervision: str = "start"
     match_all: bool = False
+    warm_start: bool = True
 
     def __post_init__(self) -> None:
         if self.supervision not in SUPERVISION:
@@ -163,6 +165,7 @@ def viterbi_em(
         constraints or Constraints(),
         settings.weights,
         edge_prior,
+        settings.warm_start,
     )
     while not (stopped := why_stop(iterations, settings)):
         clock = Stopwatch()

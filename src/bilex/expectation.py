@@ -75,6 +75,7 @@ class Problem:
     constraints: Constraints = field(default_factory=Constraints)
     weights: str = "likelihood"
     edge_prior: EdgePrior | None = None
+    warm_start: bool = True
     lap: Callable[[str], None] = lambda part: None
 
 
@@ -84,7 +85,7 @@ EStep = Callable[[Theta, Vectors, Vectors, Problem, "Matching | None"], Belief]
 def viterbi(theta: Theta, source: Vectors, target: Vectors, problem: Problem, previous: Matching | None) -> Belief:
     """Find the best edge set that the prior allows, among the candidates or, if `exact`, among all edges.
 
-    The previous matching's pairs are always among the candidates, and its duals are where the solver starts.
+    The previous matching's pairs are always among the candidates, and its duals are where the solver may start.
     """
     edges = WEIGHTS[problem.weights](theta, source, target, problem.engine)
     graph = candidate_graph(edges, problem.prior, k=problem.candidates, previous=previous, engine=problem.engine)
@@ -94,10 +95,11 @@ def viterbi(theta: Theta, source: Vectors, target: Vectors, problem: Problem, pr
         graph = problem.edge_prior.reweigh(graph)
     graph = problem.constraints.restrict(graph, problem.prior)
     problem.lap("candidates")
+    start = previous if problem.warm_start else None
     if problem.exact:
-        matching = dense_matching(edges, graph, problem.prior, problem.engine, previous, problem.constraints)
+        matching = dense_matching(edges, graph, problem.prior, problem.engine, start, problem.constraints)
     else:
-        matching = solve(graph, problem.prior, previous)
+        matching = solve(graph, problem.prior, start)
     kept = problem.constraints.kept
     matching = problem.constraints.complete(matching, edges.weigh(kept.source, kept.target) + problem.prior.log_odds)
     problem.lap("matching")

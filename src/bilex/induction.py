@@ -23,7 +23,6 @@ from bilex.em import Fit, State
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
 from bilex.engines.local import LocalEngine
-from bilex.engines.reuse import ReusingEngine
 from bilex.errors import BilexError, BilexWarning, NothingMatchedWarning
 from bilex.journal import Journal
 from bilex.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
@@ -79,8 +78,8 @@ def induce(
     engine
         Where the searches run; by default on this machine, on all cores.
     reuse
-        Whether a search may keep answers of the last one where a bound proves them still right. It changes the
-        time, not the result.
+        Whether an iteration may start from the last one: a search keeps the answers that a bound proves still
+        right, and the matching starts from the last duals. It changes the time, not the result.
     reporter
         Is told how it goes.
     checkpoint
@@ -215,7 +214,6 @@ def learn(
     check(source, target, method)
     source, target = method.prepare(source), method.prepare(target)
     pairs = find_seed(seed, source, target).settling(kept, forbidden)
-    searcher = ReusingEngine(engine) if reuse else engine
     settled = Constraints(rows_of(pairs.kept, source, target), rows_of(pairs.forbidden, source, target))
     found = {} if checkpoint is None and resume is None else digests(source, target, pairs, method)
     if resume is not None:
@@ -226,7 +224,7 @@ def learn(
             checkpoint(Checkpoint(states, found))
 
     journal = Journal(() if resume is None else resume.states, keep)
-    chosen = fit_method(source, target, pairs, method, searcher, reporter, settled, journal)
+    chosen = fit_method(source, target, pairs, method, engine, reporter, settled, journal, reuse=reuse)
     result = chosen.fit
     if not len(result.matching):
         warnings.warn(

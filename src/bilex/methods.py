@@ -146,7 +146,8 @@ class Method:
         """Give the part of it that EM needs."""
         prior = Prior.named(self.prior, self.log_odds)
         steps = Steps(**{field.name: getattr(self, field.name) for field in fields(Steps)})
-        names = {field.name for field in fields(Settings)} - {"prior", "steps", "supervision"}
+        own = {field.name for field in fields(self)} - {"prior", "steps", "supervision"}
+        names = own & {field.name for field in fields(Settings)}  # how fast it goes is no part of a method
         supervision = "start" if self.supervision == CHOOSE else self.supervision
         return Settings(prior, steps=steps, supervision=supervision, **{name: getattr(self, name) for name in names})
 

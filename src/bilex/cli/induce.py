@@ -64,7 +64,7 @@ DEFAULT = "bilex"  # as in `bilex.methods`, which takes numpy to import
     help="Where the searches run: on this machine's cores, in torch (cuda, mps or cpu), on a Dask cluster.",
 )
 @click.option("--report/--no-report", default=True, help="Write report.html, a page that shows and judges the run.")
-@click.option("--reuse/--no-reuse", default=True, help="Keep answers of the last search that are proved still right.")
+@click.option("--reuse/--no-reuse", default=True, help="Start searches and matchings from the last ones; same lexicon.")
 @click.option("--threads", type=click.IntRange(1), help="Worker threads.  [default: all cores]")
 @json_option
 @quiet_option
