@@ -25,7 +25,7 @@ from bilex.priors import Prior
 __all__ = ["CertificateError", "Graph", "Matching", "certificate", "solve"]
 
 WEIGHT_BITS = 50  # weights become integers of at most this many bits: paths of them never overflow 63
-AUCTION_STEP = 1e-3  # the auction's epsilon, as a part of the weights' size
+AUCTION_STEP = 5e-3  # the auction's epsilon, as a part of the weights' size
 GAP_LIMIT = 1e-9  # relative to the objective
 
 
