@@ -15,7 +15,7 @@ from bilex.choosing import Choice, split
 from bilex.constraints import Constraints
 from bilex.embeddings import Embeddings
 from bilex.engines.local import LocalEngine
-from bilex.induction import learn
+from bilex.learning import learn
 from bilex.methods import METHODS, Method
 from bilex.model import Theta
 from bilex.progress import Reporter

@@ -15,11 +15,12 @@ from bilex.confidence import ALONE, FEATURES, FOLDS, MARGIN, TEMPERATURE, Eviden
 from bilex.edge_prior import Features
 from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
-from bilex.induction import Learnt, evidence_for, learn
+from bilex.learning import Learnt, learn
 from bilex.mapping import procrustes, unit
 from bilex.marginals import edge_posterior
 from bilex.matching import Graph
 from bilex.priors import Prior
+from bilex.readout import evidence_for
 from tests.languages import Languages, make_languages
 
 ENGINE = LocalEngine(threads=1)

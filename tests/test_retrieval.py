@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
-from bilex.mapping import unit
+from bilex.mapping import apply, unit
 from bilex.retrieval import CROWD, SharedSpace
 from tests import oracles
 
@@ -19,7 +19,7 @@ def make_space(sources: int = 50, targets: int = 40, dimension: int = 8, random:
     rng = np.random.default_rng(random)
     vectors = (rng.normal(size=(sources, dimension)) + 1).astype(np.float32)  # off centre: hubs
     others = (rng.normal(size=(targets, dimension)) + 1).astype(np.float32)
-    return SharedSpace.build(oracles.random_orthogonal(rng, dimension), vectors, others, ENGINE)
+    return SharedSpace.around(apply(oracles.random_orthogonal(rng, dimension), vectors), others, ENGINE)
 
 
 def expected(space: SharedSpace, retrieval: str) -> NDArray[np.float64]:
@@ -68,7 +68,7 @@ def test_nearest_and_crowding_are_those_of_the_cosine_matrix() -> None:
 def test_equal_targets_are_ordered_by_frequency() -> None:
     rng = np.random.default_rng(0)
     target = rng.normal(size=(6, 4)).astype(np.float32)[[0, 1, 2, 1, 1, 3]]
-    space = SharedSpace.build(np.eye(4), target[[1]], target, ENGINE)
+    space = SharedSpace.around(target[[1]], target, ENGINE)
     for retrieval in ("nn", "csls"):
         assert space.search(np.array([0]), 3, retrieval, ENGINE).indices.tolist() == [[1, 3, 4]]
         assert space.rank(np.zeros(3, np.int64), np.array([4, 1, 3]), retrieval, ENGINE).tolist() == [3, 1, 2]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.induction import induce, learn
+from bilex.induction import induce
+from bilex.learning import learn
 from bilex.seeds import find_seed
 from bilex.signatures import alike, signatures
 from tests.languages import make_languages

@@ -24,7 +24,7 @@ from bilex import load
 from bilex.engines.local import LocalEngine
 from bilex.evaluation.translation import evaluate_translation
 from bilex.formats.pairs import read_pairs
-from bilex.induction import learn
+from bilex.learning import learn
 from bilex.version import __version__
 
 DEFAULT = "bilex"

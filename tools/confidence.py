@@ -31,7 +31,8 @@ from bilex.confidence import FEATURES
 from bilex.embeddings import Embeddings
 from bilex.engines.local import LocalEngine
 from bilex.formats.pairs import read_pairs
-from bilex.induction import build_lexicon, evidence_for, learn, rows_of_entries
+from bilex.learning import learn
+from bilex.readout import build_lexicon, evidence_for, rows_of_entries
 
 DOCS = Path(__file__).parent.parent / "docs"
 BEGIN, END = "<!-- begin: python -m tools.confidence measure -->", "<!-- end -->"

@@ -87,6 +87,20 @@ class Settings:
                 f"a least-squares map cannot be turned round as {self.prior.name} needs it; set maps = 'orthogonal'"
             )
 
+    def problem(self, engine: Engine, constraints: Constraints, edge_prior: EdgePrior | None) -> Problem:
+        """Give the E-step what it needs to know besides θ and the vectors."""
+        return Problem(
+            self.prior,
+            self.candidates,
+            self.temperature,
+            self.exact,
+            engine,
+            constraints,
+            self.weights,
+            edge_prior,
+            self.warm_start,
+        )
+
     def prior_at(self, iteration: int) -> Prior:
         """Give the prior with what is left of the slack in an iteration, counted from 0."""
         left = self.slack_left(iteration)
@@ -156,17 +170,7 @@ def viterbi_em(
     theta, matching, iterations = state.theta, state.matching, list(state.iterations)
     for iteration in iterations:
         report(iteration)
-    problem = Problem(
-        settings.prior,
-        settings.candidates,
-        settings.temperature,
-        settings.exact,
-        engine,
-        constraints or Constraints(),
-        settings.weights,
-        edge_prior,
-        settings.warm_start,
-    )
+    problem = settings.problem(engine, constraints or Constraints(), edge_prior)
     while not (stopped := why_stop(iterations, settings)):
         clock = Stopwatch()
         prior = settings.prior_at(len(iterations))
@@ -317,16 +321,7 @@ def match_all(
     edge_prior: EdgePrior | None,
 ) -> Matching:
     """Find the best matching of all words under the parameters that the frequent ones led to."""
-    problem = Problem(
-        settings.prior,
-        settings.candidates,
-        settings.temperature,
-        settings.exact,
-        engine,
-        constraints,
-        settings.weights,
-        edge_prior,
-    )
+    problem = settings.problem(engine, constraints, edge_prior)
     matching = E_STEPS["viterbi"](theta, source, target, problem, None).matching
     assert matching is not None
     return matching

@@ -16,7 +16,7 @@ import numpy as np
 from bilex.arrays import Floats, Indices, Vectors
 from bilex.engines.base import Engine, Neighbours
 from bilex.errors import BilexError
-from bilex.mapping import apply, unit
+from bilex.mapping import unit
 
 __all__ = ["CROWD", "RETRIEVALS", "SharedSpace", "Surroundings"]
 
@@ -42,11 +42,6 @@ class SharedSpace:
     target_crowding: Floats
     source_nearest: Indices
     target_nearest: Indices
-
-    @classmethod
-    def build(cls, omega: Floats, source: Vectors, target: Vectors, engine: Engine) -> SharedSpace:
-        """Map the source words, then as `around`."""
-        return cls.around(apply(omega, source), target, engine)
 
     @classmethod
     def around(cls, mapped: Vectors, target: Vectors, engine: Engine) -> SharedSpace:

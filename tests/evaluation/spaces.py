@@ -8,6 +8,7 @@ import numpy as np
 
 from bilex.embeddings import Embeddings
 from bilex.engines.local import LocalEngine
+from bilex.mapping import apply
 from bilex.retrieval import SharedSpace
 from tests import oracles
 
@@ -28,4 +29,6 @@ def make_space(random: int, sources: int = 40, targets: int = 50, noise: float =
     blurred = vectors[:targets] @ omega.T + noise * rng.normal(size=(targets, 6))
     source = Embeddings(tuple(f"s{row}" for row in range(sources)), vectors[:sources].astype(np.float32))
     target = Embeddings(tuple(f"t{row}" for row in range(targets)), blurred.astype(np.float32))
-    return Space(SharedSpace.build(omega, source.vectors, target.vectors, LocalEngine(threads=1)), source, target)
+    return Space(
+        SharedSpace.around(apply(omega, source.vectors), target.vectors, LocalEngine(threads=1)), source, target
+    )

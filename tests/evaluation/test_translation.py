@@ -9,6 +9,7 @@ from bilex.embeddings import Embeddings
 from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
 from bilex.evaluation.translation import TranslationScore, evaluate_translation
+from bilex.mapping import apply
 from bilex.retrieval import CROWD, SharedSpace
 from tests import oracles
 
@@ -29,7 +30,7 @@ def make(random: int) -> tuple[Embeddings, Embeddings, SharedSpace, Gold]:
     source, other = language("s", vectors), language("t", target)
     gold = [(f"s{rng.integers(50)}", f"t{rng.integers(66)}") for _ in range(150)]  # some words unknown, some doubled
     gold += [("s3", "t50"), ("s3", "t51"), ("absent", "t1"), ("s44", "absent"), gold[0]]
-    space = SharedSpace.build(oracles.random_orthogonal(rng, 6), source.vectors, other.vectors, ENGINE)
+    space = SharedSpace.around(apply(oracles.random_orthogonal(rng, 6), source.vectors), other.vectors, ENGINE)
     return source, other, space, gold
 
 
@@ -77,7 +78,7 @@ def test_agrees_with_the_slow_evaluation(random: int, retrieval: str, reverse: b
 
 def identity(vectors: list[list[float]], others: list[list[float]]) -> tuple[Embeddings, Embeddings, SharedSpace]:
     source, target = language("s", np.array(vectors)), language("t", np.array(others))
-    return source, target, SharedSpace.build(np.eye(2), source.vectors, target.vectors, ENGINE)
+    return source, target, SharedSpace.around(source.vectors, target.vectors, ENGINE)
 
 
 def score(gold: Gold, retrieval: str = "nn") -> TranslationScore:

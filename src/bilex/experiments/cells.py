@@ -18,7 +18,7 @@ from bilex.evaluation.translation import NotCovered, evaluate_translation
 from bilex.experiments.layouts import PairFiles
 from bilex.experiments.seeds import TooFew, needs_train, seed_pairs, test_pairs
 from bilex.experiments.sources import Dictionary, Sources
-from bilex.induction import check, learn
+from bilex.learning import check, learn
 from bilex.methods import Method
 from bilex.retrieval import RETRIEVALS, SharedSpace
 from bilex.version import __version__
