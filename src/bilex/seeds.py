@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from bilex.formats.pairs import read_pairs
 from bilex.reviews import is_reviewed, read_reviewed
 from bilex.signatures import SIZES, alike
 
-__all__ = ["IDENTICAL", "NUMERALS", "SEED_NAMES", "UNSUPERVISED", "Seed", "SeedLike", "find_seed"]
+__all__ = ["IDENTICAL", "NUMERALS", "SEED_NAMES", "UNSUPERVISED", "Seed", "SeedLike", "check_seed", "find_seed"]
 
 IDENTICAL = "identical"
 NUMERALS = "numerals"
@@ -94,6 +95,14 @@ def find_seed(seed: SeedLike, source: Embeddings, target: Embeddings) -> Seed:
     if not len(found):
         raise BilexError(f"none of the {len(pairs)} seed pairs is in both vocabularies; check their order and case")
     return found
+
+
+def check_seed(seed: str) -> None:
+    """Say what is wrong with a seed that can be seen without the vectors: that its file or run is not there."""
+    if is_reviewed(seed):
+        read_reviewed(seed)
+    elif seed not in SEED_NAMES and not Path(seed).exists():
+        read_pairs(seed)
 
 
 def identical_words(

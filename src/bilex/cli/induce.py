@@ -82,12 +82,10 @@ def induce(
     from bilex.cli.progress import watch
     from bilex.embeddings import load
     from bilex.engines import find_engine, open_engine
-    from bilex.formats.pairs import read_pairs
     from bilex.induction import induce as learn
     from bilex.report import FAILED, REPORT, write_report
-    from bilex.reviews import is_reviewed, read_reviewed
     from bilex.rundir import run_directory
-    from bilex.seeds import SEED_NAMES
+    from bilex.seeds import check_seed
 
     interrupted = None if resume is None else read_checkpoint(Path(resume))
     with wrong_usage():
@@ -101,10 +99,7 @@ def induce(
         open_engine(job.engine, threads=job.threads, progress=reporter.rows) as engine,
     ):
         warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place
-        if is_reviewed(job.seed):
-            read_reviewed(job.seed)
-        elif job.seed not in SEED_NAMES and not Path(job.seed).exists():
-            read_pairs(job.seed)  # says what is wrong, before the vectors are read
+        check_seed(job.seed)
         keep = keeper(job, place, folder, interrupted)
         needed = foresee((job.src, job.trg), job.limit, job.method, engine if job.engine == "local" else None)
         if needed:
@@ -133,12 +128,12 @@ def induce(
             write_report(run, folder / REPORT, engine)
         run.write(folder)
     last_words.finish()
-    if run.info["verdict"]["level"] == FAILED and (quiet or as_json):
-        warnings.warn(f"{place}: {' '.join(verdict_lines(run))}", BilexWarning, stacklevel=1)
     if as_json:
         print_json({"run": place, **run.info})
     elif not quiet:
         summarise(run, place, f", report: {Path(place) / REPORT}" if job.report else "")
+    if run.info["verdict"]["level"] == FAILED and (quiet or as_json):
+        warnings.warn(f"{place}: {' '.join(verdict_lines(run))}", BilexWarning, stacklevel=1)
 
 
 def keeper(job: Job, place: str, scratch: Path, resumed: Checkpoint | None) -> Callable[[Checkpoint], None]:

@@ -91,6 +91,7 @@ def induce_many(
     from bilex.many import induce_many as learn
     from bilex.methods import find_method
     from bilex.rundir import run_directory
+    from bilex.seeds import check_seed
 
     with wrong_usage():
         chosen = find_method(method).with_changes(changes)
@@ -103,7 +104,8 @@ def induce_many(
         watch(quiet or as_json, chosen.tolerance, chosen.max_iterations) as reporter,
         open_engine(engine, threads=threads, progress=reporter.rows) as where,
     ):
-        check_seeds(starts)
+        for seed in starts.values():
+            check_seed(seed)
         sides = {}
         first, *others = files.values()
         for path in others:
@@ -162,19 +164,6 @@ def seeds_of(given: tuple[str, ...], names: list[str]) -> dict[str, str]:
         else:
             raise BilexError(f"--seed {seed}: a dictionary is for one language; say which, as in {names[0]}={seed}")
     return {name: special.get(name, general) for name in names}
-
-
-def check_seeds(seeds: dict[str, str]) -> None:
-    """Say what is wrong with a dictionary before the vectors are read."""
-    from bilex.formats.pairs import read_pairs
-    from bilex.reviews import is_reviewed, read_reviewed
-    from bilex.seeds import SEED_NAMES
-
-    for seed in seeds.values():
-        if is_reviewed(seed):
-            read_reviewed(seed)
-        elif seed not in SEED_NAMES and not Path(seed).exists():
-            read_pairs(seed)
 
 
 class Writer:
