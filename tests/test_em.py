@@ -15,6 +15,7 @@ from bilex.arrays import Indices, Vectors
 from bilex.candidates import candidate_graph
 from bilex.em import Fit, Iteration, Settings, fit, mean_cosine, viterbi_em, why_stop
 from bilex.engines.local import LocalEngine
+from bilex.mapping import Steps
 from bilex.matching import Matching, solve
 from bilex.model import Theta, log_likelihood, m_step
 from bilex.priors import PRIOR_NAMES, Prior
@@ -300,6 +301,24 @@ def test_why_stop() -> None:
     assert why_stop(iterations(0.5, 0.6, 0.7, 0.7), options) == em.CONVERGED  # the better reason of the two
     assert why_stop(iterations(0.5, pairs=0), options) == em.NOTHING_MATCHED
     assert why_stop(iterations(0.5, 0.55), replace(options, tolerance=0.1)) == em.CONVERGED
+    assert why_stop(iterations(0.5, 0.75), replace(options, tolerance=0.25)) == ""  # less than that, not as much
+    assert why_stop([], options) == ""
+
+
+def test_the_defaults_are_the_papers() -> None:
+    plain = Settings()
+    assert plain == Settings(Prior.named("1:1"), 3, None, 1e-6, 100, "viterbi", "orthogonal", Steps(), 1.0, True)
+    assert not (plain.exact or plain.slack or plain.match_all)
+    assert (plain.weights, plain.supervision) == ("likelihood", "start")
+
+
+def test_a_stopwatch_gives_each_part_the_time_since_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter([100.0, 102.0, 105.5, 105.75])
+    monkeypatch.setattr("time.perf_counter", lambda: next(moments))
+    clock = em.Stopwatch()
+    for part in ("candidates", "matching", "mapping"):
+        clock.lap(part)
+    assert clock.seconds == {"candidates": 2.0, "matching": 3.5, "mapping": 0.25}
 
 
 def test_a_converged_fit_is_a_fixed_point() -> None:

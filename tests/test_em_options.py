@@ -138,9 +138,45 @@ def test_the_last_matching_may_take_in_rare_words() -> None:
     assert len(whole.matching) > 80
 
 
+def test_it_takes_in_rare_words_of_either_side_and_does_nothing_where_there_are_none() -> None:
+    data = planted(6, n=60, more_sources=30)
+    for source, target, seed in (
+        (data.source, data.target, data.seed(30)),
+        (data.target, data.source, data.seed(30)[::-1]),
+    ):
+        found = fit(source, target, seed, Settings(max_rank=60, match_all=True), ENGINE)  # one side has no rare word
+        assert len(pairs_of(found.matching)) >= 58
+    # After one iteration θ is no longer what its matching was made with: another matching would not be the same.
+    for limit in (90, None):
+        plain, whole = (
+            fit(
+                data.source,
+                data.target,
+                data.seed(10),
+                Settings(max_iterations=1, max_rank=limit, match_all=on),
+                ENGINE,
+            )
+            for on in (False, True)
+        )
+        assert whole.matching.objective == plain.matching.objective
+
+
+def test_nothing_matched_is_nothing_matched_also_among_rare_words() -> None:
+    data = planted(7, n=40)
+    settings = Settings(Prior(log_odds=-2.0), max_rank=20, match_all=True)
+    assert not len(fit(data.source, data.target, data.seed(15), settings, ENGINE).matching)
+
+
+def test_a_method_without_self_learning_has_no_e_step_to_disagree_with() -> None:
+    Settings(self_learning=False, e_step="mutual", weights="margin", slack=0.1, supervision="soft")
+
+
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
+        ({"slack": float("inf")}, "slack must be a number from 0 up"),
+        ({"tightening": float("inf")}, "tightening one above 0"),
+        ({"e_step": "mutual", "slack": 0.1}, "the mutual E-step takes no"),
         ({"supervision": "hard"}, "no supervision is called 'hard'; choose one of start, soft, fixed"),
         ({"slack": -1.0}, "slack must be a number from 0 up"),
         ({"tightening": 0.0}, "tightening one above 0"),

@@ -130,6 +130,16 @@ def test_inverse_root_of_a_singular_matrix_stays_finite() -> None:
     assert np.isfinite(mapping.inverse_root(np.zeros((3, 3)), 0.1)).all()
 
 
+def test_without_a_ridge_a_direction_without_variance_stays_without() -> None:
+    # What is left of it by rounding is no variance, whatever the scale.
+    for scale in (1.0, 1e-20, 4.0, 1e20):
+        np.testing.assert_allclose(
+            mapping.inverse_root(np.diag([scale, 3e-16 * scale]), 0.0), np.diag([scale**-0.5, 0]), rtol=1e-12
+        )
+    assert not mapping.inverse_root(np.zeros((3, 3)), 0.0).any()
+    np.testing.assert_allclose(mapping.inverse_root(np.diag([1.0, 1e-14]), 0.0), np.diag([1, 1e7]), rtol=1e-9)
+
+
 # The rest
 
 
@@ -139,6 +149,14 @@ def test_unit() -> None:
     assert scaled.dtype == np.float32
     np.testing.assert_allclose(scaled, np.array([[0.6, 0.8], [0, 0], [1, 0], [np.sqrt(0.5)] * 2]), atol=1e-6)
     assert vectors[0, 0] == 3
+
+
+@pytest.mark.parametrize("row", [[3e-44, 4e-44], [-1e-45, 0], [2e-39, 1e-40], [3e38, -3e38], [2e30, 1e-30]])
+def test_unit_of_the_smallest_and_the_largest_numbers(row: list[float]) -> None:
+    # The norm itself has few digits in float32, or none.
+    vectors = np.array([row, [3, 4]], np.float32)
+    exact = vectors[0].astype(np.float64)
+    np.testing.assert_allclose(mapping.unit(vectors), [exact / np.linalg.norm(exact), [0.6, 0.8]], atol=1e-7)
 
 
 def test_fit_maps_by_name() -> None:
@@ -210,6 +228,7 @@ def test_fewer_directions_are_the_first_ones() -> None:
     whole, part = mapping.Steps().fit(x, y), mapping.Steps(dimensions=2).fit(x, y)
     for all_rows, rows in zip(whole, part, strict=True):
         np.testing.assert_array_equal(all_rows[:2], rows)
+    assert [len(side) for side in mapping.Steps(dimensions=1).fit(x, y)] == [1, 1]
 
 
 def test_fewer_pairs_than_dimensions_need_no_ridge() -> None:
@@ -222,6 +241,7 @@ def test_fewer_pairs_than_dimensions_need_no_ridge() -> None:
 def test_the_ridge_falls_as_the_pairs_grow() -> None:
     steps = mapping.Steps(0.3, annealing=6.0)
     assert [steps.ridge_for(n, 300) for n in (25, 1800, 6000, 10**6)] == [72.0, 1.0, 0.3, 0.3]
+    assert steps.ridge_for(0, 300) == steps.ridge_for(1, 300) == 1800
     x, y = correlated(25, 40, 5)
     np.testing.assert_array_equal(mapping.Steps(0.3, 16.0).fit(x, y)[0], mapping.Steps(2.0).fit(x, y)[0])
 

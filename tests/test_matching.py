@@ -135,6 +135,28 @@ def test_a_tiny_weight_beside_a_large_one_is_still_taken() -> None:
     assert pairs_of(matching) == [(0, 0), (1, 1)]
 
 
+def test_the_auction_steps_are_small_beside_what_decides_between_the_targets_of_a_source() -> None:
+    # Two sources can choose, between weights 600,000 and 200,000 apart: a thousandth of ten times the median.
+    indptr = np.array([0, 2, 4, 5])
+    assert module.auction_step(indptr, np.array([1_000_000, 400_000, 900_000, 700_000, 5_000_000])) == 4_000
+    # Where ten times that is more than the largest weight, the largest weight counts.
+    assert module.auction_step(indptr, np.array([1_000_000, 400_000, 900_000, 700_000, 2_000_000])) == 2_000
+    # So it does where all is equal, and where no source can choose the step does not matter.
+    assert module.auction_step(indptr, np.full(5, 3_000_000)) == 3_000
+    assert module.auction_step(np.array([0, 1, 1, 2]), np.array([10**9, 10**8])) == 1
+    assert module.auction_step(indptr, np.array([1, 2, 3, 5, 1])) == 1  # never less, in integers
+
+
+@pytest.mark.parametrize("prior", CAPACITY_PRIORS, ids=name_of)
+def test_the_duals_of_another_matching_are_a_place_to_start_from(prior: Prior) -> None:
+    rng = np.random.default_rng(14)
+    edges = random_edges(rng, 60, 70, 5, "normal")
+    earlier = solve(graph_of({pair: weight + rng.normal(0, 0.2) for pair, weight in edges.items()}, 60, 70), prior)
+    cold, warm = (solve(graph_of(edges, 60, 70), prior, start) for start in (None, earlier))
+    assert pairs_of(warm) == pairs_of(cold)
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-12)
+
+
 @pytest.mark.parametrize("prior", CAPACITY_PRIORS, ids=name_of)
 def test_larger_log_odds_never_match_fewer(prior: Prior) -> None:
     graph = graph_of(random_edges(np.random.default_rng(2), 60, 50, 4, "normal"), 60, 50)

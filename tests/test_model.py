@@ -85,6 +85,12 @@ def test_weight_of_one_edge_by_hand() -> None:
     assert oracles.weight_matrix(theta.omega, theta.mu, source, target) == pytest.approx(2)
 
 
+def test_a_query_is_rounded_once_and_after_the_mean_is_taken_away() -> None:
+    # Rounded before, 1 + 2^-30 would be 1 and nothing would be left of it.
+    theta = Theta(np.array([[1.0 + 2.0**-30]]), np.array([1.0]))
+    assert theta.queries(np.ones((1, 1), np.float32)) == np.float32(2.0**-30)
+
+
 def test_null_log_density() -> None:
     theta, target = random_theta(0, 7), random_vectors(1, 9, 7)
     expected = [oracles.log_normal(t, theta.mu) for t in target]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import sys
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from trust.mutants import mutants
-from trust.mutation import UNKNOWN, summary
-from trust.mutation_worker import ROOT, TESTS
+from trust.mutation import UNKNOWN, run, summary
+from trust.mutation_worker import ROOT, Trials, exchange
 
 SOURCE = '''"""A docstring with 1 number."""
 __all__ = ["f"]
@@ -41,11 +44,44 @@ def test_every_module_gives_mutants_that_compile(module: str) -> None:
         if number % 10 == 0:
             compile(mutant.tree, module, "exec")
             assert ast.unparse(mutant.tree) != whole
-    assert all((ROOT / "tests" / f"{name}.py").exists() for name in TESTS[module])
 
 
 def test_survivors_are_listed() -> None:
-    result = summary({"em": [[1, "a < b", "a <= b", True], [2, "c", "d", False]]})
+    known = {"module": "em", "seconds": 1.0}
+    noticed = {**known, "line": 1, "before": "a < b", "after": "a <= b", "by": "a test"}
+    result = summary([noticed, {**known, "line": 2, "before": "c", "after": "d", "by": None}])
     assert not result["ok"]
     assert result["figures"]["noticed"] == 1
     assert result["tables"][1]["rows"] == [["em:2", "`c`", "`d`", UNKNOWN]]
+    assert summary([noticed])["ok"]
+
+
+def test_faults_are_noticed_in_forks() -> None:
+    """A short version of the long trial."""
+    result = run(quick=True)
+    assert result["ok"] and result["figures"]["faults"] == result["figures"]["noticed"] == 2
+
+
+def test_results_are_kept_and_tried_again_only_where_that_can_help(tmp_path: Path) -> None:
+    path = tmp_path / "results"
+    trials = Trials(path, ("candidates",), 1.0, "tests of today")
+    first, second, *others = trials.todo()
+    trials.keep(*first, "a test", 0.1)
+    trials.keep(*second, None, 0.1)
+    assert [number for _, number, _ in trials.todo()] == [number for _, number, _ in others]
+    later = Trials(path, ("candidates",), 1.0, "tests of tomorrow")
+    assert [number for _, number, _ in later.todo()] == [number for _, number, _ in (second, *others)]
+
+
+def test_a_fault_in_a_function_goes_into_the_functions_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = ROOT / "src" / "bilex" / "priors.py"
+    copy = ModuleType("a_copy_of_priors")
+    copy.__file__ = str(path)
+    monkeypatch.setitem(sys.modules, copy.__name__, copy)
+    exec(compile(path.read_text("utf-8"), str(path), "exec"), copy.__dict__)
+    named = copy.Prior.named
+    for mutant in mutants(path.read_text("utf-8")):
+        if mutant.after == "return None" and "cls(" in mutant.before:
+            assert mutant.inside
+            exchange(copy, mutant.tree)
+    assert named("1:1") is None

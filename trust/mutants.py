@@ -44,12 +44,18 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """A module with one fault: the line, what stood there and what stands there now, and the whole tree."""
+    """A module with one fault: the line, what stood there and what stands there now, and the whole tree.
+
+    `lines` are those of the statement, or of its head, if there are statements in it. `inside` says that the fault is
+    in the body of a function, and not in what is run once, when the module is imported.
+    """
 
     line: int
     before: str
     after: str
     tree: ast.Module
+    lines: range
+    inside: bool
 
 
 def mutants(source: str) -> Iterator[Mutant]:
@@ -63,11 +69,12 @@ def mutants(source: str) -> Iterator[Mutant]:
             changed = copy.deepcopy(tree)
             nodes = list(ast.walk(changed))
             parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
-            statement = statement_of(nodes[place], parents)
-            before = ast.unparse(statement).split("\n")[0]
+            statement, inside = place_of(nodes[place], parents)
+            before, lines = ast.unparse(statement), lines_of(statement)
             mutate(nodes[place], choice)
             ast.fix_missing_locations(changed)
-            yield Mutant(getattr(original, "lineno", 0), before, ast.unparse(statement).split("\n")[0], changed)
+            before, after = first_difference(before, ast.unparse(statement))
+            yield Mutant(getattr(original, "lineno", 0), before, after, changed, lines, inside)
 
 
 def not_run(tree: ast.Module) -> set[int]:
@@ -91,11 +98,27 @@ def not_run(tree: ast.Module) -> set[int]:
     return found
 
 
-def statement_of(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> ast.AST:
-    """Find the statement that a node is in."""
-    while not isinstance(node, ast.stmt | ast.Module) and node in parents:
+def place_of(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> tuple[ast.stmt, bool]:
+    """Find the statement that a node is in, and whether that is in the body of a function."""
+    while not isinstance(node, ast.stmt):
         node = parents[node]
-    return node
+    statement: ast.stmt = node
+    while (above := parents.get(node)) and not isinstance(above, ast.FunctionDef):
+        node = above
+    return statement, isinstance(above, ast.FunctionDef) and node in above.body
+
+
+def lines_of(statement: ast.stmt) -> range:
+    """Give the lines of a statement without those of the statements in it."""
+    below: list[ast.stmt] = getattr(statement, "body", [])
+    end = below[0].lineno - 1 if below else statement.end_lineno or statement.lineno
+    return range(statement.lineno, max(end, statement.lineno) + 1)
+
+
+def first_difference(before: str, after: str) -> tuple[str, str]:
+    """Give the first line that is not the same."""
+    lines = zip(before.splitlines(), after.splitlines(), strict=False)
+    return next((old.strip(), new.strip()) for old, new in lines if old != new)
 
 
 def mutate(node: ast.AST, choice: int) -> bool:

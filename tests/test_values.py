@@ -1,0 +1,54 @@
+"""What EM is given and what it gives are values: nobody changes them by accident, and any two can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bilex.em import Fit, Iteration, Settings, State
+from bilex.mapping import Steps
+from bilex.matching import Graph, Matching
+from bilex.model import Expectation, Theta
+from bilex.priors import Prior
+
+
+def theta() -> Theta:
+    return Theta(np.eye(2), np.zeros(2))
+
+
+def matching() -> Matching:
+    return Matching(np.arange(2), np.arange(2), 1.0, 0.0, np.zeros(2), np.zeros(2))
+
+
+def of_arrays() -> list[Any]:
+    rows = np.eye(2, dtype=np.float32)
+    return [
+        theta(),
+        matching(),
+        Expectation(rows, rows, np.zeros(2)),
+        Graph(np.arange(3), np.arange(2), np.ones(2), 2),
+        Fit(theta(), matching(), (), ""),
+        State(theta(), None, ()),
+    ]
+
+
+def of_numbers() -> list[Any]:
+    return [Prior(), Steps(), Settings(), Iteration(1, 0.5, 0.0, None, {})]
+
+
+@pytest.mark.parametrize("value", of_arrays() + of_numbers(), ids=lambda value: type(value).__name__)
+def test_it_does_not_change(value: Any) -> None:
+    for name in (field.name for field in fields(value)):
+        with pytest.raises(FrozenInstanceError):
+            setattr(value, name, None)
+
+
+def test_arrays_are_compared_by_who_they_are_and_numbers_by_what_they_are() -> None:
+    for one, other in zip(of_arrays(), of_arrays(), strict=True):
+        assert one != other  # and not "the truth value of an array is ambiguous"
+        assert len({one, other}) == 2
+    for one, other in zip(of_numbers(), of_numbers(), strict=True):
+        assert one == other
