@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import binding, ir
-from numba import njit, types
+from numba import config, njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -42,9 +42,9 @@ the instruction wants one side unsigned; the facts of `quantise`; the largest ro
 
 @cache
 def available() -> bool:
-    """Say whether this CPU has the instruction."""
+    """Say whether this CPU has the instruction, and numba has not been told to compile nothing."""
     features = binding.get_host_cpu_features()
-    return bool(features.get("avx512vnni")) and bool(features.get("avx512f"))
+    return bool(features.get("avx512vnni")) and bool(features.get("avx512f")) and not config.DISABLE_JIT
 
 
 @intrinsic
