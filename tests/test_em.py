@@ -308,7 +308,7 @@ def test_why_stop() -> None:
 def test_the_defaults_are_the_papers() -> None:
     plain = Settings()
     assert plain == Settings(Prior.named("1:1"), 3, None, 1e-6, 100, "viterbi", "orthogonal", Steps(), 1.0, True)
-    assert not (plain.exact or plain.slack or plain.match_all)
+    assert plain.warm_start and not (plain.exact or plain.slack or plain.match_all)
     assert (plain.weights, plain.supervision) == ("likelihood", "start")
 
 

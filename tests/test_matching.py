@@ -135,11 +135,15 @@ def test_a_tiny_weight_beside_a_large_one_is_still_taken() -> None:
     assert pairs_of(matching) == [(0, 0), (1, 1)]
 
 
-def test_the_auction_steps_are_small_beside_what_decides_between_the_targets_of_a_source() -> None:
-    # Two sources can choose, between weights 600,000 and 200,000 apart: a thousandth of ten times the median.
-    indptr = np.array([0, 2, 4, 5])
-    assert module.auction_step(indptr, np.array([1_000_000, 400_000, 900_000, 700_000, 5_000_000])) == 4_000
-    # Where ten times that is more than the largest weight, the largest weight counts.
+def test_the_auction_steps_are_small_beside_what_decides_between_the_targets_of_a_source(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Two sources can choose, between weights that are 600,000 and 200,000 apart.
+    indptr, weights = np.array([0, 2, 4, 5]), np.array([1_000_000, 400_000, 900_000, 700_000, 5_000_000])
+    assert module.auction_step(indptr, weights) <= 100_000
+    monkeypatch.setattr(module, "AUCTION_STEP", 1e-3)
+    assert module.auction_step(indptr, weights) == 4_000  # of ten times the median
+    # Where that is more than the largest weight, the largest weight counts.
     assert module.auction_step(indptr, np.array([1_000_000, 400_000, 900_000, 700_000, 2_000_000])) == 2_000
     # So it does where all is equal, and where no source can choose the step does not matter.
     assert module.auction_step(indptr, np.full(5, 3_000_000)) == 3_000
