@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help install demo test lint docs bench trust results lock audit dist clean
+.PHONY: help install demo test coverage lint docs bench trust results lock audit dist clean
 
 help:
 	@echo "make demo     learn an English-French lexicon from the shipped vectors"
 	@echo "make test     run the tests"
+	@echo "make coverage run the tests and count the lines and branches that none of them reaches"
 	@echo "make lint     check style, types and layers"
 	@echo "make docs     build the documentation site in build/docs"
 	@echo "make bench    measure against the peers"
@@ -46,6 +47,10 @@ demo: .venv/installed
 
 test: .venv/developing
 	$(BIN)/python -m pytest
+
+coverage: .venv/developing
+	$(BIN)/python -m trust branches; status=$$?; \
+	COVERAGE_FILE=build/coverage/data $(BIN)/coverage report --fail-under=0; exit $$status
 
 lint: .venv/developing
 	$(BIN)/ruff check

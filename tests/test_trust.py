@@ -11,6 +11,7 @@ import pytest
 
 import trust
 from trust import __main__ as command
+from trust import branches
 from trust.page import page
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -72,3 +73,20 @@ def test_every_part_says_what_it_tries(name: str) -> None:
     module = __import__(f"trust.{name}", fromlist=["run"])
     assert module.TITLE and callable(module.run)
     assert re.search(r"\.$", str(module.__doc__).strip())
+
+
+def test_lines_and_branches_are_added_up_by_package() -> None:
+    counts = {"num_statements": 90, "covered_lines": 88, "num_branches": 10, "covered_branches": 7}
+    result = branches.summary({"src/bilex/em.py": counts, "src/bilex/web/server.py": counts})
+    assert result["ok"]  # exactly 95%
+    assert result["figures"] == {
+        "lines reached": "176 of 180",
+        "branches reached": "14 of 20",
+        "share of both": "95.0%",
+    }
+    assert [row[0] for row in result["tables"][0]["rows"]] == ["bilex", "web"]
+    assert not branches.summary({"src/bilex/em.py": {**counts, "covered_branches": 6}})["ok"]
+
+
+def test_coverage_of_one_module() -> None:
+    assert branches.run(quick=True)["figures"]["share of both"] == "100.0%"

@@ -13,4 +13,4 @@ from __future__ import annotations
 
 __all__ = ["PARTS"]
 
-PARTS: tuple[str, ...] = ("crash", "soak", "truncation", "fuzz", "mutation")
+PARTS: tuple[str, ...] = ("crash", "soak", "truncation", "fuzz", "mutation", "branches")

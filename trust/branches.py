@@ -1,0 +1,99 @@
+"""All tests are run, and it is counted which lines and branches of bilex none of them reaches.
+
+A branch is one way out of a condition or a loop: all have to be taken. Processes that tests start are counted too.
+What numba compiles cannot be followed, so the kernels' tests are run once more as plain Python, without the 8-bit
+filter, which needs an instruction of the CPU; its generator (`tile` in `kernels/int8.py`) and annotations are not
+counted. At least 95% of lines and branches together have to be reached. `make coverage` is this part.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["TITLE", "run"]
+
+TITLE = "Lines and branches that tests reach"
+ROOT = Path(__file__).parent.parent
+ENOUGH = 0.95
+AS_PYTHON = (
+    "tests/kernels",
+    "tests/engines/test_local.py",
+    "tests/formats/test_text.py",
+    "tests/test_marginals.py",
+    "tests/test_matching.py",
+    "tests/test_orthography.py",
+)
+COUNTS = ("num_statements", "covered_lines", "num_branches", "covered_branches")
+
+
+def run(quick: bool) -> dict[str, Any]:
+    """Run all tests; in a hurry, those of one module, of which nothing may be missing."""
+    if quick:
+        with tempfile.TemporaryDirectory() as name:
+            measure(Path(name), ["tests/test_priors.py"])
+            return summary({"priors.py": report(Path(name))["src/bilex/priors.py"]})
+    folder = ROOT / "build" / "coverage"
+    shutil.rmtree(folder, ignore_errors=True)
+    measure(folder, AS_PYTHON, NUMBA_DISABLE_JIT="1", BILEX_INT8="0")
+    measure(folder, ["tests"])
+    return summary(report(folder))
+
+
+def measure(folder: Path, tests: Sequence[str], **environment: str) -> None:
+    """Run tests and write down what they reach; they have to pass."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "coverage", "run", "-m", "pytest", "-p", "no:cacheprovider", *tests]
+    ended = subprocess.run(command, cwd=ROOT, env=variables(folder) | environment, check=False, capture_output=True)
+    if ended.returncode:
+        raise SystemExit(ended.stdout.decode()[-4000:])
+
+
+def variables(folder: Path) -> dict[str, str]:
+    """Give the environment, without that of a coverage run that this one is part of."""
+    rest = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    return rest | {"COVERAGE_FILE": str(folder / "data")}
+
+
+def report(folder: Path) -> dict[str, dict[str, int]]:
+    """Put all that was written down together; give the counts of each file."""
+    for command in (["combine", "--quiet"], ["json", "--quiet", "--fail-under=0", "-o", str(folder / "report.json")]):
+        subprocess.run([sys.executable, "-m", "coverage", *command], cwd=ROOT, env=variables(folder), check=True)
+    files = json.loads((folder / "report.json").read_text("utf-8"))["files"]
+    return {name: file["summary"] for name, file in files.items()}
+
+
+def summary(files: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """Add up the counts, by package."""
+    packages: dict[str, Counter[str]] = {}
+    for name, counts in files.items():
+        package = Path(name).parent.name if name.count("/") > 2 else "bilex"
+        packages.setdefault(package, Counter()).update({kind: counts[kind] for kind in COUNTS})
+    total = sum(packages.values(), Counter[str]())
+    rows = [[package, *figures(counts)] for package, counts in sorted(packages.items())]
+    lines, branches, share = figures(total)
+    return {
+        "ok": reached(total) >= ENOUGH,
+        "figures": {"lines reached": lines, "branches reached": branches, "share of both": share},
+        "tables": [{"title": "By package", "columns": ["package", "lines", "branches", "share"], "rows": rows}],
+    }
+
+
+def reached(counts: Mapping[str, int]) -> float:
+    """Give the part of lines and branches that was reached."""
+    return (counts["covered_lines"] + counts["covered_branches"]) / (counts["num_statements"] + counts["num_branches"])
+
+
+def figures(counts: Mapping[str, int]) -> list[str]:
+    """Write counts down."""
+    lines = f"{counts['covered_lines']:,} of {counts['num_statements']:,}"
+    branches = f"{counts['covered_branches']:,} of {counts['num_branches']:,}"
+    return [lines, branches, f"{reached(counts):.1%}"]
