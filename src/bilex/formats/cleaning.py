@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +94,9 @@ class Collector:
         self.rows_seen += len(words)
         zero = block[:, 0] == 0
         zero[zero] = ~block[zero].any(axis=1)
+        if not zero.any() and self._all_new(words):
+            self._rows.update(zip(words, range(used, used + len(words)), strict=True))
+            return
         kept = []
         for position, word in enumerate(words):
             if word is None:
@@ -108,6 +112,11 @@ class Collector:
                 kept.append(position)
         if len(kept) < len(words):
             block[: len(kept)] = block[kept]
+
+    def _all_new(self, words: Sequence[str | None]) -> TypeGuard[Sequence[str]]:
+        """Say whether nothing is wrong with any of the words, as in nearly every block."""
+        different = set(words)
+        return len(different) == len(words) and not {None, ""} & different and self._rows.keys().isdisjoint(different)
 
     def finish(self, paths: tuple[str, ...], repairs: Sequence[str] = ()) -> Loaded:
         """Return what was gathered, or raise if that is nothing or mostly unreadable."""
