@@ -38,7 +38,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 BEGIN, END = "<!-- begin: python -m tools.confidence measure -->", "<!-- end -->"
 ASKED = (0.5, 0.7, 0.8, 0.9, 0.95)
 CASES = (("en-fr", 5000), ("en-fr", 25), ("en-fi", 5000), ("en-fi", 25))
-Words = list[tuple[str, str]]
+Words = Sequence[tuple[str, str]]
 
 
 LEARNT = ("en-fr", "fr-en", "en-fi", "fi-en")

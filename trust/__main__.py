@@ -21,11 +21,11 @@ from trust.page import page
 JSON, PAGE = "trust.json", "trust.md"
 
 
-def try_part(name: str, *, quick: bool = False) -> dict[str, Any]:
-    """Run a part and say where and when that was."""
+def try_part(name: str, *, quick: bool = False, corpus: Path | None = None) -> dict[str, Any]:
+    """Run a part and say where and when that was; only the fuzzer has a corpus."""
     module = import_module(f"trust.{name}")
     started = time.perf_counter()
-    result: dict[str, Any] = module.run(quick)
+    result: dict[str, Any] = module.run(quick, corpus) if name == "fuzz" else module.run(quick)
     return {
         "title": module.TITLE,
         "about": inspect.getdoc(module),
@@ -56,12 +56,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to try; all of {', '.join(PARTS)} if none")
     parser.add_argument("--quick", action="store_true", help="a short version: shows that it runs, writes nothing")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent.parent / "docs", metavar="FOLDER")
+    parser.add_argument("--corpus", type=Path, metavar="FOLDER", help="where the fuzzer keeps what it has done so far")
     options = parser.parse_args(arguments)
     if unknown := set(options.names) - set(PARTS):
         parser.error(f"no part is called {', '.join(sorted(unknown))}; choose from {', '.join(PARTS)}")
     failed = False
     for name in options.names or PARTS:
-        result = try_part(name, quick=options.quick)
+        result = try_part(name, quick=options.quick, corpus=options.corpus)
         print(f"{name}: {'ok' if result['ok'] else 'FAILED'} {json.dumps(result['figures'])}")
         failed |= not result["ok"]
         if not options.quick:

@@ -9,28 +9,30 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import shutil
 import struct
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
+import bilex
 from bilex.embeddings import Embeddings
 from bilex.errors import BilexError
+from bilex.formats.manifest import SHAPE
 
-__all__ = ["TARGETS", "Reader", "examples", "shrink_buffers"]
+__all__ = ["LONGEST", "TARGETS", "Reader", "examples", "shrink_buffers"]
 
 VEC = b"3 2\nthe 0.25 -0.5\nof 1e-3 2\nNew York +.5 4.\n"
 HEADER = b"source\ttarget\tscore\trank\tmutual\torigin\n"
+LAYOUT = b"vectors = '{language}.vec'\ntest = '{source}-{target}.txt'\n"
 SWEEP = b"""data = "d"
 pairs = ["en-fr"]
 seeds = ["identical"]
 methods = ["ruder2018"]
-[method.own]
-prior = "2:2"
 """
 
 
@@ -51,20 +53,26 @@ class Inline:
         work(*arguments)
         return self
 
+    def map(self, work: Callable[[Any], object], items: Iterable[Any]) -> Iterator[object]:
+        """Do it for each, one after the other."""
+        return map(work, items)
+
     def result(self) -> None:
         """Give nothing, as the kernels do."""
 
 
 def shrink_buffers(change: Callable[[Any, str, Any], None] = setattr) -> None:
     """Make the readers' buffers and limits tiny."""
+    from bilex.engines import local
     from bilex.formats import lines, streams, text, word2vec, wordlists
 
     changes: dict[Any, dict[str, Any]] = {
-        streams: {"BLOCK": 600, "_HEAD": 200, "_COMPRESSED_READ": 100, "_BOMB_SIZE": 2000},
+        streams: {"BLOCK": 300, "_HEAD": 150, "_COMPRESSED_READ": 100, "_BOMB_SIZE": 400, "_BOMB_RATIO": 10},
         word2vec: {"BLOCK": 300, "MAXIMUM_WORD": 40},
-        wordlists: {"_WINDOW": 300, "MAXIMUM_LINE": 120, "MAXIMUM_LIST": 3000},
+        wordlists: {"_WINDOW": 300, "MAXIMUM_LINE": 120, "MAXIMUM_LIST": 600},
         lines: {"_PIECE": 150},
         text: {"MAXIMUM_WORD": 40, "ThreadPoolExecutor": Inline},
+        local: {"ThreadPoolExecutor": Inline},
     }
     for module, values in changes.items():
         for name, value in values.items():
@@ -82,14 +90,21 @@ class Reader:
         self._read = TARGETS[name]
         if name == "run":
             self.files = run_files(self.folder)
+            self.written: dict[str, bytes] = {}
+            self.entries = entries_of(json.loads(self.files["run.json"]))
+        if name == "toml":
+            (self.folder / "d").mkdir()
+            for file in ("en.vec", "fr.vec", "en-fr.txt"):
+                self.write(f"d/{file}", b"")
+            self.write("d/bilex.toml", LAYOUT)
 
     def __call__(self, data: bytes) -> bool:
         """Read the bytes; say whether they were accepted."""
         try:
             self._read(self, data)
         except BilexError as error:
-            if "\n" in str(error):
-                raise AssertionError("the message has more than one line") from error
+            if not str(error).isprintable():
+                raise AssertionError("the message has more than one line, or orders to the terminal") from error
             return False
         return True
 
@@ -97,17 +112,17 @@ class Reader:
         """Throw the folder away."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def write(self, name: str, data: bytes) -> Path:
+    def write(self, name: str, data: bytes) -> str:
         """Write a file."""
-        path = self.folder / name
-        path.write_bytes(data)
+        path = f"{self.folder}/{name}"
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.write(file, data)
+        os.close(file)
         return path
 
 
-def load(path: Path) -> None:
+def load(path: str) -> None:
     """Read vectors, and check what every user of them relies on."""
-    import bilex
-
     loaded = bilex.load(path)
     assert len(loaded.words) == len(loaded.vectors) == len(set(loaded.words)) > 0
     assert np.isfinite(loaded.vectors).all()
@@ -148,15 +163,20 @@ def read_vocabulary(reader: Reader, data: bytes) -> None:
     if not (reader.folder / "b.npy").exists():
         np.save(reader.folder / "b.npy", np.ones((3, 2), np.float32))
     reader.write("b.vocab", data)
-    load(reader.folder / "b.npy")
+    load(f"{reader.folder}/b.npy")
+
+
+def with_length(content: bytes) -> bytes:
+    """Make a safetensors file of a header that ends with a line end, and what follows it."""
+    header, _, rest = content.partition(b"\n")
+    return struct.pack("<Q", len(header)) + header + rest
 
 
 def read_safetensors(reader: Reader, data: bytes) -> None:
     """Put the header's length before it, unless the first byte says otherwise; the header ends with a line end."""
     content = data[1:]
     if data and not data[0] & 1:
-        header, _, rest = content.partition(b"\n")
-        content = struct.pack("<Q", len(header)) + header + rest
+        content = with_length(content)
     load(reader.write("a.safetensors", content))
 
 
@@ -191,24 +211,34 @@ def read_toml(reader: Reader, data: bytes) -> None:
 
 
 def read_run(reader: Reader, data: bytes) -> None:
-    """Put the bytes in the place of a file that the first byte names, with the right checksum, and use the run."""
+    """Put the bytes into a run, with the right checksums, and use it.
+
+    The first byte says where: a whole file, or an entry of ``run.json``, or the model behind its header's length.
+    """
     from bilex.report import judge
+    from bilex.report.reproduce import circumstances, command_line, inputs, settings
     from bilex.rundir import LEXICON, MANIFEST, MODEL
     from bilex.runs import Run
 
-    files = dict(reader.files)
-    name = (MANIFEST, LEXICON, MODEL)[(data[0] if data else 0) % 3]
-    files[name] = data[1:]
+    kind = (data[0] if data else 0) % 5
+    name, content = (MANIFEST, LEXICON, MODEL, MANIFEST, MODEL)[kind], data[1:]
+    if kind == 3:
+        before, after = reader.entries[(content[0] if content else 0) % len(reader.entries)]
+        content = before + content[1:] + after
+    elif kind == 4:
+        content = with_length(content)
+    files = {**reader.files, name: content}
     if name != MANIFEST:
-        info = json.loads(files[MANIFEST])
-        info["files"][name] = hashlib.sha256(files[name]).hexdigest()
-        files[MANIFEST] = json.dumps(info).encode() + b"\n"
+        old, new = (hashlib.sha256(content[name]).hexdigest().encode() for content in (reader.files, files))
+        files[MANIFEST] = files[MANIFEST].replace(old, new)
     for file, content in files.items():
-        (reader.folder / "run" / file).write_bytes(content)
+        if reader.written.get(file) != content:
+            reader.write(f"run/{file}", content)
+            reader.written[file] = content
     run = Run.load(reader.folder / "run")
     if {"version", "configuration", "inputs", "threads", "stopped", "seconds", "iterations"} <= run.info.keys():
         judge(run)
-        repr(run), run._repr_html_()
+        repr(run), run._repr_html_(), [write(run.info) for write in (command_line, inputs, settings, circumstances)]
     run.translate(run.source.words[0])
 
 
@@ -224,18 +254,40 @@ TARGETS: dict[str, Callable[[Reader, bytes], None]] = {
     "toml": read_toml,
     "run": read_run,
 }
+LONGEST = {"run": 1600}
 
 
 def run_files(folder: Path) -> dict[str, bytes]:
     """Make a small run and give its files."""
-    import bilex
-
     rng = np.random.default_rng(0)
     words = tuple("abcdef")
     vectors = Embeddings(words, rng.normal(size=(6, 3)).astype(np.float32), name="x")
     bilex.induce(vectors, vectors, max_iterations=2).save(folder / "run")
     names = ("run.json", "lexicon.tsv", "model.safetensors")
-    return {name: (folder / "run" / name).read_bytes() for name in names}
+    files = {name: (folder / "run" / name).read_bytes() for name in names}
+    info = json.loads(files["run.json"])
+    method = info["configuration"]["method"]
+    info["configuration"]["method"] = {name: method[name] for name in SHAPE["configuration"]["method"]}
+    info = {name: entry for name, entry in info.items() if name not in ("versions", "verdict")}
+    info["choices"][0] |= {"why": "x", "measured": {"x": 0.5}}
+    return files | {"run.json": json.dumps(info, separators=(",", ":")).encode() + b"\n"}
+
+
+def entries_of(info: Any) -> list[tuple[bytes, bytes]]:
+    """Give what stands before and after each entry of ``run.json``, so that anything can be put in its place."""
+    found: list[tuple[bytes, bytes]] = []
+
+    def visit(table: Any) -> None:
+        for key, value in list(table.items() if isinstance(table, dict) else enumerate(table)):
+            table[key] = "HERE"
+            before, _, after = (json.dumps(info, separators=(",", ":")).encode() + b"\n").partition(b'"HERE"')
+            found.append((before, after))
+            table[key] = value
+            if isinstance(value, dict | list):
+                visit(value)
+
+    visit(info)
+    return found
 
 
 def examples(name: str, folder: Path) -> list[bytes]:
@@ -250,7 +302,11 @@ def examples(name: str, folder: Path) -> list[bytes]:
     if name == "run":
         files = run_files(folder)
         shutil.rmtree(folder / "run")
-        return [bytes([place]) + content for place, content in enumerate(files.values())]
+        whole = [bytes([place]) + content for place, content in enumerate(files.values())]
+        model = files["model.safetensors"]
+        length = 8 + int.from_bytes(model[:8], "little")
+        entries = [b"\3" + bytes([place, sign]) for place, sign in enumerate(b"00000000[]{}")]
+        return [*whole, b"\4" + model[8:length] + b"\n" + model[length:], *entries]
     return {
         "text": [
             VEC,
@@ -268,6 +324,9 @@ def examples(name: str, folder: Path) -> list[bytes]:
         "toml": [
             b"\0base = 'ruder2018'\nprior = '2:2'\nmax_rank = 20000\nlog_odds = -0.5\nexact = true\n",
             b"\1" + SWEEP,
-            b"\2vectors = '{language}.vec'\n[gold]\ntest = ['{source}-{target}.txt']\n",
+            b"\1" + SWEEP + b"sizes = [10, 20]\npriors = ['1:1']\nretrieval = 'csls'\n",
+            b"\2" + LAYOUT,
+            b"\2" + LAYOUT + b"train = ['a', 'b']\nfold = true\nsizes = [5]\n[similarity]\nx = 'y'\n",
+            b"\2" + LAYOUT + b"[pair.en-fr]\nmax_rank = 5\n[experiments]\ntable1 = ['en-fr']\n",
         ],
     }[name]

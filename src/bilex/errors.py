@@ -11,8 +11,18 @@ import os
 __all__ = ["BilexError", "BilexWarning", "InputError", "NothingMatchedWarning"]
 
 
+def printable(message: str) -> str:
+    """Escape what is not to be printed: a file's name or content may hold line ends and orders to the terminal."""
+    if message.isprintable():
+        return message
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in message)
+
+
 class BilexError(Exception):
-    """A problem the user can put right; the message says how. Exit code 1."""
+    """A problem the user can put right; the message, one line, says how. Exit code 1."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))
 
 
 class InputError(BilexError):
@@ -37,7 +47,10 @@ class InputError(BilexError):
 
 
 class BilexWarning(UserWarning):
-    """Input that was repaired, and how much of it."""
+    """Input that was repaired, and how much of it, in one line."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))
 
 
 class NothingMatchedWarning(BilexWarning):

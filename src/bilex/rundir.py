@@ -137,7 +137,7 @@ def own_file(folder: Path, name: str) -> Path:
     path = folder / name
     try:
         refuse_special(path, path.stat().st_mode, pipes=False)
-        if folder.resolve() not in path.resolve().parents:
+        if path.is_symlink() and folder.resolve() not in path.resolve().parents:
             raise InputError(path, "the link leads out of the run directory", "copy the file to its place")
     except (OSError, RuntimeError):  # RuntimeError: links that lead to each other
         raise InputError(path, "the file is missing", "run `bilex induce` again") from None

@@ -245,6 +245,7 @@ class Run:
         """Read a run directory."""
         folder = Path(path)
         info = read_manifest(folder)
+        lexicon = Lexicon.load(check_file(folder, LEXICON, info))
         tensors, names = read_model(folder, info)
         words = {side: unpack(tensors[f"{side}_words"]) for side in ("source", "target")}
         source, target = (
@@ -256,5 +257,4 @@ class Run:
             unit(theta.map_target(target.vectors)),
             *(tensors[name] for name in AROUND),
         )
-        check_file(folder, LEXICON, info)
-        return cls(source, target, theta, space, Lexicon.load(folder / LEXICON), info)
+        return cls(source, target, theta, space, lexicon, info)

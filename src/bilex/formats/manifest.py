@@ -17,10 +17,14 @@ __all__ = ["parse_manifest"]
 LARGEST = 1 << 24
 """Bytes; a review of 200,000 pairs, the longest thing that is ever in there, takes about half."""
 
-NUMBER, COUNT, TEXT, LINE, FLAG = "a number", "a count", "a text", "a line of text", "true or false"
+NUMBER, COUNT, SOME = "a number", "a count", "a count from 1 up"
+TEXT, LINE, FLAG = "a text", "a line of text", "true or false"
 FILES = [{"path": TEXT, "sha256": (TEXT, None)}]
 SIDE = {"words": COUNT, "dimension": COUNT, "files": FILES}
-SHAPE: Any = {  # a list holds any number of its one item; a tuple gives a choice; other keys may stand beside these
+AGREEMENT = {"words": COUNT, "matched": COUNT, "near": COUNT}
+# A list holds any number of its one item; a tuple gives a choice. In a table, other keys may stand beside these; one
+# that ends with a question mark may be missing, and ... stands for all.
+SHAPE: Any = {
     "format": COUNT,
     "files": {},
     "version": LINE,
@@ -31,24 +35,31 @@ SHAPE: Any = {  # a list holds any number of its one item; a tuple gives a choic
             "name": TEXT,
             "prior": TEXT,
             "log_odds": NUMBER,
-            "max_rank": (COUNT, None),
+            "max_rank": (SOME, None),
             "self_learning": FLAG,
         },
-        "seed": {"name": TEXT, "given": COUNT, "used": COUNT},
+        "seed": {
+            "name": TEXT,
+            "given": COUNT,
+            "used": COUNT,
+            "sha256?": (TEXT, None),
+            "agreement?": (AGREEMENT, None),
+        },
         "complete": FLAG,
         "engine": TEXT,
     },
     "inputs": {"source": SIDE, "target": SIDE},
     "threads": COUNT,
+    "choices": [{"about": LINE, "chosen": LINE, "why": LINE, "measured": {...: NUMBER}}],
     "stopped": LINE,
     "seconds": NUMBER,
     "pairs": COUNT,
     "iterations": [
         {"pairs": COUNT, "mean_cosine": NUMBER, "log_likelihood": NUMBER, "certificate_gap": (NUMBER, None)}
     ],
+    "confidence": {"matched?": NUMBER},
     "verdict": {"level": LINE},
 }
-AGREEMENT = {"words": COUNT, "matched": COUNT, "near": COUNT}
 
 
 def parse_manifest(path: Path) -> dict[str, Any]:
@@ -72,9 +83,6 @@ def parse_manifest(path: Path) -> dict[str, Any]:
     if not isinstance(info, dict) or not {"format", "files"} <= info.keys():
         raise InputError(path, "this is not a run.json of bilex", "run `bilex induce` again")
     wrong = misfit({key: info[key] for key in SHAPE if key in info}, {key: SHAPE[key] for key in SHAPE if key in info})
-    if wrong is None:
-        seed = info.get("configuration", {}).get("seed", {})
-        wrong = misfit(seed.get("agreement") or dict.fromkeys(AGREEMENT, 0), AGREEMENT, "configuration.seed.agreement")
     if wrong is not None:
         raise InputError(path, f"its entry {wrong}", "run `bilex induce` again")
     return info
@@ -88,6 +96,10 @@ def misfit(value: Any, shape: Any, where: str = "") -> str | None:
     if isinstance(shape, dict):
         if not isinstance(value, dict):
             return f"{where} is not a table"
+        if ... in shape:
+            shape = dict.fromkeys(value, shape[...])
+        else:
+            shape = {key.rstrip("?"): part for key, part in shape.items() if key[-1] != "?" or key[:-1] in value}
         items = [(value.get(key, ...), part, f"{where}.{key}".lstrip(".")) for key, part in shape.items()]
     elif isinstance(shape, list):
         if not isinstance(value, list):
@@ -110,6 +122,6 @@ def is_a(value: Any, kind: str | None) -> bool:
         return isinstance(value, bool)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    if kind == COUNT:
-        return isinstance(value, int) and 0 <= value < 1 << 63
+    if kind in (COUNT, SOME):
+        return isinstance(value, int) and (kind == SOME) <= value < 1 << 63
     return abs(value) < 1e300 if isinstance(value, int) else math.isfinite(value)

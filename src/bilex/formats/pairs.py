@@ -6,12 +6,13 @@ import os
 
 from bilex.errors import InputError
 from bilex.formats.examine import fields_of
+from bilex.formats.packed import PackedPairs
 from bilex.formats.wordlists import WordList, decoded
 
 __all__ = ["read_pairs"]
 
 
-def read_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
+def read_pairs(path: str | os.PathLike[str]) -> PackedPairs:
     """Read a dictionary: on each line a source word and a target word.
 
     The two are separated by a tab, or in a line without tabs by spaces. Blank lines are skipped, and a pair
@@ -24,8 +25,8 @@ def read_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
 
     Returns
     -------
-    list of tuple of str
-        The pairs in the order of their first occurrence.
+    PackedPairs
+        The pairs in the order of their first occurrence, to be read like a list of tuples.
 
     Raises
     ------
@@ -33,31 +34,28 @@ def read_pairs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
         If a line does not hold exactly two words, is not UTF-8, or there is no pair at all.
     """
     lines = WordList(path)
-    pairs: dict[tuple[str, str], None] = {}
+    pairs = PackedPairs()
     for number, line in lines:
-        pair = _pair(lines.path, number, line)
-        if pair is not None:
-            pairs[pair] = None
+        if fields := _fields(lines.path, number, line):
+            pairs.append(*fields)
     if not pairs:
         raise InputError(lines.path, "no pair in the file", "put a source and a target word on each line")
     lines.warn()
-    return list(pairs)
+    return pairs.distinct()
 
 
-def _pair(path: str, number: int, line: bytes) -> tuple[str, str] | None:
+def _fields(path: str, number: int, line: bytes) -> list[bytes]:
     if b"\t" in line:
         fields = [stripped for part in line.split(b"\t") if (stripped := part.strip(b" "))]
     else:
         fields = fields_of(line)
-    if not fields:
-        return None
-    words = decoded(path, number, fields)
-    if len(words) != 2:
-        found = "one field" if len(words) == 1 else f"{len(words)} fields"
+    decoded(path, number, fields)
+    if len(fields) not in (0, 2):
+        found = "one field" if len(fields) == 1 else f"{len(fields)} fields"
         raise InputError(
             path,
             f"expected a source and a target word but found {found}",
             "put two words on the line, with a tab between them if a word has spaces",
             line=number,
         )
-    return words[0], words[1]
+    return fields

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import os
-from typing import NamedTuple
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple, overload
 
 from bilex.errors import InputError
 from bilex.formats.examine import is_number
+from bilex.formats.packed import PackedPairs
 from bilex.formats.streams import display
 from bilex.formats.wordlists import WordList, decoded
 
-__all__ = ["SimilarityPair", "read_similarity_set"]
+__all__ = ["SimilarityPair", "SimilaritySet", "read_similarity_set"]
 
 SCORE_NAMES = frozenset({"score", "similarity", "sim", "rating", "relatedness", "human", "mean", "gold", "value"})
 """What a header calls its third column; anything else that is not a number is an error, on the first line too."""
@@ -25,7 +28,34 @@ class SimilarityPair(NamedTuple):
     score: float
 
 
-def read_similarity_set(path: str | os.PathLike[str]) -> list[SimilarityPair]:
+class SimilaritySet(Sequence[SimilarityPair]):
+    """Pairs with their scores, to be read like a list, and packed like a dictionary."""
+
+    def __init__(self) -> None:
+        self._pairs = PackedPairs()
+        self._scores = array("d")
+
+    def append(self, source: bytes, target: bytes, score: float) -> None:
+        """Put a pair at the end."""
+        self._pairs.append(source, target)
+        self._scores.append(score)
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    @overload
+    def __getitem__(self, place: int) -> SimilarityPair: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[SimilarityPair]: ...
+
+    def __getitem__(self, place: int | slice) -> SimilarityPair | list[SimilarityPair]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(len(self))[place]]
+        return SimilarityPair(*self._pairs[place], self._scores[place])
+
+
+def read_similarity_set(path: str | os.PathLike[str]) -> SimilaritySet:
     """Read a similarity set: a source term, a target term and a score on each line, separated by tabs.
 
     Blank lines are skipped, and so is a header, known by the name of its third column. A pair that occurs again
@@ -38,8 +68,8 @@ def read_similarity_set(path: str | os.PathLike[str]) -> list[SimilarityPair]:
 
     Returns
     -------
-    list of SimilarityPair
-        The pairs in the order of the file.
+    SimilaritySet
+        The pairs in the order of the file, to be read like a list of SimilarityPair.
 
     Raises
     ------
@@ -47,14 +77,15 @@ def read_similarity_set(path: str | os.PathLike[str]) -> list[SimilarityPair]:
         If a line does not hold two terms and a finite number, is not UTF-8, or there is no pair at all.
     """
     lines = WordList(path)
-    pairs: list[SimilarityPair] = []
+    pairs = SimilaritySet()
     header_allowed = True
     for number, line in lines:
         fields = [field.strip(b" ") for field in line.split(b"\t")]
         if not any(fields):
             continue
         if not (header_allowed and _is_header(fields)):
-            pairs.append(_pair(lines.path, number, fields))
+            score = _score(lines.path, number, fields)
+            pairs.append(fields[0], fields[1], score)
         header_allowed = False
     if not pairs:
         raise InputError(lines.path, "no pair in the file", "put two terms and a score on each line, separated by tabs")
@@ -66,7 +97,7 @@ def _is_header(fields: list[bytes]) -> bool:
     return len(fields) == 3 and fields[2].decode("utf-8", "replace").lower() in SCORE_NAMES
 
 
-def _pair(path: str, number: int, fields: list[bytes]) -> SimilarityPair:
+def _score(path: str, number: int, fields: list[bytes]) -> float:
     terms = decoded(path, number, fields)
     if len(terms) != 3 or not all(terms):
         found = "an empty field" if len(terms) == 3 else "one field" if len(terms) == 1 else f"{len(terms)} fields"
@@ -81,4 +112,4 @@ def _pair(path: str, number: int, fields: list[bytes]) -> SimilarityPair:
         raise InputError(
             path, f"the score {display(fields[2])} is not a finite number", "write it like 2.5", line=number
         )
-    return SimilarityPair(terms[0], terms[1], score)
+    return score
