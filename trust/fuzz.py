@@ -1,10 +1,11 @@
 """Every reader is given a million files that a fuzzer makes up, led by the coverage of our own code (atheris).
 
-Only an error of ours, of one line, may come back; what is accepted has to be whole: as many vectors as words, no
-NaN, no empty word. Inputs that did harm are kept in ``tests/crashes`` and tried by ``make test``. The memory is that of
-reading one large file of each kind: the most that the process had above what it had before, in sizes of the file.
-Vectors stay below four. A dictionary or similarity set is far above it, since each pair becomes Python objects; such
-a list may have at most 256 MB.
+Only an error of ours, of one line that can be printed, may come back, within seconds; what is accepted has to be whole:
+as many vectors as words, no NaN, no empty word. Inputs that did harm are kept in ``tests/crashes`` and tried by ``make
+test``. With ``--corpus FOLDER`` the executions of several runs add up, each run with chances of its own, and a run
+begins with the inputs of those before it; readers that were mended in between are not begun again. The seconds are
+those of all runs, which shared the machine with other work. The memory is that of reading one large file of each kind:
+the most that the process had above what it had before, in sizes of the file. It has to stay below four.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+import bilex
+from bilex.embeddings import Embeddings
 from tests.attacks.guard import Guard
 from trust.fuzz_targets import TARGETS
 
@@ -128,8 +131,9 @@ def measure(rows: int) -> list[list[Any]]:
             ("a.safetensors", "vectors"),
             ("dictionary", "pairs"),
             ("similarity", "similarity"),
+            ("run", "run"),
         ):
-            size = (Path(folder) / name).stat().st_size / 2**20
+            size = sum(path.stat().st_size for path in files_of(Path(folder) / name)) / 2**20
             verdict = guard.open(reader, Path(folder) / name)
             assert not verdict.error, verdict
             table.append([name, round(size, 1), round((verdict.megabytes - before) / size, 2)])
@@ -137,14 +141,19 @@ def measure(rows: int) -> list[list[Any]]:
     return table
 
 
-def make_files(folder: Path, rows: int) -> None:
-    """Write a file of each kind."""
-    from bilex.embeddings import Embeddings
+def files_of(path: Path) -> list[Path]:
+    """Give a file, or the files of a run."""
+    return [*path.iterdir()] if path.is_dir() else [path]
 
+
+def make_files(folder: Path, rows: int) -> None:
+    """Write a file of each kind, and a run."""
     rng = np.random.default_rng(0)
     words = tuple(f"word{row}" for row in range(rows))
     vectors = rng.normal(size=(rows, DIMENSION)).astype(np.float32)
     made = Embeddings(words, vectors)
+    few = Embeddings(words[: rows // 3], vectors[: rows // 3])
+    bilex.induce(few, few, method="ruder2018", max_iterations=1).save(folder / "run")
     for name in ("a.vec", "a.bin", "a.safetensors"):
         made.save(folder / name)
     (folder / "a.vec.gz").write_bytes(gzip.compress((folder / "a.vec").read_bytes(), 1))

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from bilex.errors import BilexError, InputError
-from bilex.experiments.toml import LANGUAGE, Expect, Templates, as_templates, check_keys, parse_pair
+from bilex.experiments.toml import LANGUAGE, Expect, Templates, as_templates, check_keys, is_file, is_folder, parse_pair
 from bilex.formats.toml import read_toml
 
 __all__ = ["EXPERIMENTS", "OWN", "SHIPPED", "Layout", "PairFiles", "find_layout"]
@@ -200,11 +200,11 @@ def find_layout(folder: str | os.PathLike[str], choice: str | None = None) -> La
         layout whose files are there.
     """
     folder = Path(folder)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise InputError(folder, "this is not a directory", "give the directory of the data with --data")
     if choice is not None:
         return named_layout(choice)
-    if (folder / OWN).is_file():
+    if is_file(folder / OWN):
         return read_layout(folder / OWN)
     for name in SHIPPED:
         layout = shipped_layout(name)
@@ -221,7 +221,7 @@ def named_layout(choice: str) -> Layout:
     """Give a shipped layout by name, or read one from a file."""
     if choice in SHIPPED:
         return shipped_layout(choice)
-    if choice.endswith(".toml") or os.sep in choice or Path(choice).is_file():
+    if choice.endswith(".toml") or os.sep in choice or is_file(choice):
         return read_layout(Path(choice))
     near = difflib.get_close_matches(choice, SHIPPED, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(SHIPPED)} or give a TOML file"
@@ -309,6 +309,6 @@ def first_existing(folder: Path, templates: Templates) -> Path | None:
     """Give the first of the paths that is a file, as it is or gzipped."""
     for template in templates:
         for path in (folder / template, folder / f"{template}.gz"):
-            if path.is_file():
+            if is_file(path):
                 return path
     return None

@@ -36,7 +36,7 @@ from bilex.experiments.layouts import PairFiles, find_layout
 from bilex.experiments.seeds import check_seed, is_drawn, needs_train
 from bilex.experiments.setting import Cells, Outcome, Report, carry_out
 from bilex.experiments.sources import Sources
-from bilex.experiments.toml import Expect, check_keys
+from bilex.experiments.toml import Expect, check_keys, is_file
 from bilex.experiments.translation import HEADER, reasons, tsv_rows
 from bilex.formats.toml import read_toml
 from bilex.methods import Method, find_method
@@ -174,7 +174,7 @@ def read_files(table: Mapping[str, Any], path: Path, seeds: tuple[str, ...]) -> 
     for key in ("source", "target", "test", *(["train"] if train else [])):
         if key not in table:
             raise InputError(origin, f"the key {key!r} is missing", "give the file, or a data directory with 'data'")
-        if not (folder / table[key]).is_file():
+        if not is_file(folder / table[key]):
             raise InputError(folder / table[key], "no such file", f"correct {key!r} in {path.name}")
     places = {key: folder / table[key] for key in ("source", "target", "train", "test") if key in table}
     name = "-".join(places[side].name.split(".")[0] for side in ("source", "target"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -10,12 +11,22 @@ from typing import Any
 
 from bilex.errors import BilexError, InputError
 
-__all__ = ["LANGUAGE", "Expect", "Templates", "as_templates", "check_keys", "parse_pair"]
+__all__ = ["LANGUAGE", "Expect", "Templates", "as_templates", "check_keys", "is_file", "is_folder", "parse_pair"]
 
 LANGUAGE = r"[^-/.\s]+"
 
 Templates = tuple[str, ...]
 """Paths with placeholders in braces; the first that exists counts."""
+
+
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Say whether there is such a file; a name that none can have, such as one that is too long, is no error."""
+    return os.path.isfile(path)  # noqa: PTH113 (pathlib raises)
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Say whether there is such a folder."""
+    return os.path.isdir(path)  # noqa: PTH112 (pathlib raises)
 
 
 def check_keys(table: Mapping[str, Any], known: Collection[str], origin: str, where: str = "") -> None:

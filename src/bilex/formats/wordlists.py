@@ -16,7 +16,7 @@ MAXIMUM_LINE = 3 * MAXIMUM_WORD
 """Bytes in the longest line."""
 
 MAXIMUM_LIST = 1 << 28
-"""Bytes in the longest list, since its words are held in memory one by one, at many times their size."""
+"""Bytes in the longest list; more is no list of words."""
 
 _WINDOW = 1 << 18
 
