@@ -301,6 +301,10 @@ def test_why_stop() -> None:
     assert why_stop(iterations(0.5, 0.6, 0.7, 0.7), options) == em.CONVERGED  # the better reason of the two
     assert why_stop(iterations(0.5, pairs=0), options) == em.NOTHING_MATCHED
     assert why_stop(iterations(0.5, 0.55), replace(options, tolerance=0.1)) == em.CONVERGED
+    # Nor is it one if the mean stands still by chance while the matching still grows.
+    assert why_stop([*iterations(0.5, pairs=2106), *iterations(0.5, pairs=2675)], options) == ""
+    assert why_stop([*iterations(0.5, pairs=2675), *iterations(0.5, pairs=2106)], options) == ""
+    assert why_stop([*iterations(0.5, pairs=2660), *iterations(0.5, pairs=2675)], options) == em.CONVERGED
     assert why_stop(iterations(0.5, 0.75), replace(options, tolerance=0.25)) == ""  # less than that, not as much
     assert why_stop([], options) == ""
 

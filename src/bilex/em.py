@@ -31,6 +31,7 @@ CONVERGED = "converged: the mean cosine of the induced pairs no longer changes"
 NOTHING_MATCHED = "failed: no pair of words is a better explanation than none"
 TOO_LONG = "the limit of iterations was reached"
 SUPERVISION = ("start", "soft", "fixed")
+STILL = 0.01  # a matching whose number of pairs changes by less than this part does not grow any more
 SEED_ONLY = "this method learns from the seed alone"
 
 
@@ -201,19 +202,18 @@ def why_stop(iterations: list[Iteration], settings: Settings) -> str:
     """Say why EM should stop now, or nothing if it should go on.
 
     The paper's rule is that the mean cosine improves by less than the tolerance. With a partial matching it falls
-    while the matching grows, so a change in either direction counts.
+    while the matching grows, so a change in either direction counts. And it can stand still for a moment between
+    falling and rising, while the matching grows by a quarter: so that has to stand still too.
     """
     if not iterations:
         return ""
     if iterations[-1].pairs == 0:
         return NOTHING_MATCHED
-    settled = settings.slack_left(len(iterations) - 1) == 0
-    if (
-        settled
-        and len(iterations) > 1
-        and abs(iterations[-1].mean_cosine - iterations[-2].mean_cosine) < settings.tolerance
-    ):
-        return CONVERGED
+    if settings.slack_left(len(iterations) - 1) == 0 and len(iterations) > 1:
+        last, now = iterations[-2:]
+        grown = abs(now.pairs - last.pairs) > STILL * now.pairs
+        if not grown and abs(now.mean_cosine - last.mean_cosine) < settings.tolerance:
+            return CONVERGED
     return TOO_LONG if len(iterations) >= settings.max_iterations else ""
 
 
