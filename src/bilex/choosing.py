@@ -12,8 +12,8 @@ Three things are decided here.
   seed's, if it is large; otherwise the pairs of the matching whose words are each other's best. It is used if on each
   half, with the prior learnt from the other one, it puts the right candidate first more often; otherwise the prior
   stays uniform.
-- *The start* (`--seed unsupervised`). EM runs roughly from the signatures of more and of fewer words; the start that
-  led to the largest log-likelihood is taken.
+- *The start* (`--seed unsupervised`). EM runs roughly from the couplings (`bilex.coupling`) of more and of fewer words;
+  the start that led to the largest log-likelihood is taken.
 
 Nothing else is measured: the method's other parts are as its configuration says.
 """
@@ -29,6 +29,7 @@ import numpy as np
 from bilex.arrays import Indices, Vectors
 from bilex.candidates import candidate_graph
 from bilex.constraints import Constraints
+from bilex.coupling import SIZES, couple
 from bilex.edge_prior import FEATURES, EdgePrior, Examples, Features, heaviest, learn
 from bilex.em import Fit, Iteration, Settings, fit, match_all
 from bilex.embeddings import Embeddings
@@ -40,7 +41,6 @@ from bilex.model import Theta
 from bilex.progress import Reporter
 from bilex.retrieval import SharedSpace
 from bilex.seeds import SEED_NAMES, UNSUPERVISED, Seed
-from bilex.signatures import SIZES, alike
 from bilex.weights import WEIGHTS
 
 __all__ = ["LARGE", "Choice", "Chosen", "fit_method", "held_out_precision", "split"]
@@ -147,7 +147,7 @@ def fit_method(
         method, choice = choose_supervision(task, method, pairs, known, curated)
         choices.append(choice)
     if seed.name == UNSUPERVISED and method.self_learning:
-        pairs, choice = choose_start(task, method)
+        pairs, choice = choose_start(task, method, pairs)
         choices.append(choice)
     reporter.stage("learning")
     found = task.learn(method, pairs, report=reporter.iteration)
@@ -208,14 +208,15 @@ def choose_supervision(task: Task, method: Method, pairs: Pairs, known: Pairs, c
     return options[best], Choice("supervision", best, why, measured, len(np.unique(held[0])))
 
 
-def choose_start(task: Task, method: Method) -> tuple[Pairs, Choice]:
-    """Try the signatures of more and of fewer words, and take the start that the model likes best in the end."""
+def choose_start(task: Task, method: Method, pairs: Pairs) -> tuple[Pairs, Choice]:
+    """Try what coupling more and fewer words gave, the seed first, and take what the model likes best in the end."""
     rough = replace(method, match_all=False, tolerance=max(method.tolerance, ROUGH))
+    fewest = min(len(task.source), len(task.target))
     starts, measured = dict[str, Pairs](), dict[str, float]()
-    for size in SIZES:
-        name = f"{size} words"
-        task.reporter.stage(f"starting from the signatures of {name}")
-        starts[name] = alike(task.source.vectors, task.target.vectors, size)
+    for size in (size for size in SIZES if size == SIZES[0] or size < fewest):
+        name = f"{min(size, fewest)} words"
+        task.reporter.stage(f"starting from a coupling of {name}")
+        starts[name] = pairs if size == SIZES[0] else couple(task.source.vectors, task.target.vectors, size)
         measured[name] = task.learn(rough, starts[name]).iterations[-1].log_likelihood
     best = max(measured, key=lambda name: measured[name])
     return starts[best], Choice("start", best, "EM from there ends with the largest log-likelihood", measured)

@@ -21,7 +21,7 @@ from bilex.journal import Journal
 from bilex.methods import DEFAULT_METHOD, Method, find_method
 from bilex.progress import Reporter
 from bilex.retrieval import SharedSpace, Surroundings
-from bilex.seeds import IDENTICAL, Seed, SeedLike, find_seed
+from bilex.seeds import IDENTICAL, UNSUPERVISED, Seed, SeedLike, find_seed
 
 __all__ = ["Learnt", "check", "learn"]
 
@@ -86,6 +86,8 @@ def learn(
     method = (find_method(method) if isinstance(method, str) else method).with_changes(changes)
     check(source, target, method)
     source, target = method.prepare(source), method.prepare(target)
+    if isinstance(seed, str) and seed == UNSUPERVISED:
+        reporter.stage("looking for a start in the vectors alone")
     pairs = find_seed(seed, source, target).settling(kept, forbidden)
     settled = Constraints(rows_of(pairs.kept, source, target), rows_of(pairs.forbidden, source, target))
     found = {} if checkpoint is None and resume is None else digests(source, target, pairs, method)

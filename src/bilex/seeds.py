@@ -1,7 +1,7 @@
 """Where EM starts: pairs of words that are taken to be translations (paper, section 6.1, "Seed Dictionaries").
 
 A seed is a dictionary, or comes for free: words spelt the same in both languages, numerals, or nothing but the vectors
-(``unsupervised``, see `bilex.signatures`). Or it is the lexicon of an earlier run as a person has reviewed it,
+(``unsupervised``, see `bilex.coupling`). Or it is the lexicon of an earlier run as a person has reviewed it,
 ``RUN/reviewed``; then some pairs are settled beyond the start.
 """
 
@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from bilex.arrays import Indices
+from bilex.coupling import SIZES, couple
 from bilex.embeddings import Embeddings
 from bilex.errors import BilexError, InputError
 from bilex.formats.pairs import read_pairs
 from bilex.reviews import is_reviewed, read_reviewed
-from bilex.signatures import SIZES, alike
 
 __all__ = ["IDENTICAL", "NUMERALS", "SEED_NAMES", "UNSUPERVISED", "Seed", "SeedLike", "check_seed", "find_seed"]
 
@@ -84,7 +84,7 @@ def find_seed(seed: SeedLike, source: Embeddings, target: Embeddings) -> Seed:
     if isinstance(seed, str) and seed == NUMERALS:
         return identical_words(source, target, NUMERAL, NUMERALS)
     if isinstance(seed, str) and seed == UNSUPERVISED:
-        rows, columns = alike(source.vectors, target.vectors, SIZES[0])
+        rows, columns = couple(source.vectors, target.vectors, SIZES[0])
         return Seed(UNSUPERVISED, rows, columns, len(rows))
     if isinstance(seed, str | os.PathLike) and is_reviewed(seed):
         return from_review(os.fspath(seed), source, target)
