@@ -21,7 +21,7 @@ from bilex import coupling, signatures
 from bilex.arrays import Indices
 from bilex.engines.local import LocalEngine
 from bilex.evaluation.translation import evaluate_translation
-from bilex.induction import learn
+from bilex.learning import learn
 from bilex.methods import METHODS
 from tools.accuracy import Bench, write_section
 
