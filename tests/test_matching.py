@@ -145,8 +145,8 @@ def test_the_auction_steps_are_small_beside_what_decides_between_the_targets_of_
     assert module.auction_step(indptr, weights) == 4_000  # of ten times the median
     # Where that is more than the largest weight, the largest weight counts.
     assert module.auction_step(indptr, np.array([1_000_000, 400_000, 900_000, 700_000, 2_000_000])) == 2_000
-    # So it does where all is equal, and where no source can choose the step does not matter.
-    assert module.auction_step(indptr, np.full(5, 3_000_000)) == 3_000
+    # So it does where a source's weights are equal, and where no source can choose the step does not matter.
+    assert module.auction_step(indptr, np.array([100_000, 100_000, 3_000_000, 3_000_000, 2_000_000])) == 3_000
     assert module.auction_step(np.array([0, 1, 1, 2]), np.array([10**9, 10**8])) == 1
     assert module.auction_step(indptr, np.array([1, 2, 3, 5, 1])) == 1  # never less, in integers
 

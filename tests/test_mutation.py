@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from trust.mutants import mutants
-from trust.mutation import UNKNOWN, run, summary
+from trust.mutation import UNKNOWN, around, run, summary
 from trust.mutation_worker import ROOT, Trials, exchange
 
 SOURCE = '''"""A docstring with 1 number."""
@@ -54,6 +54,14 @@ def test_survivors_are_listed() -> None:
     assert result["figures"]["noticed"] == 1
     assert result["tables"][1]["rows"] == [["em:2", "`c`", "`d`", UNKNOWN]]
     assert summary([noticed])["ok"]
+
+
+def test_long_lines_are_cut_down_to_the_fault() -> None:
+    assert around("a < b", "a <= b") == ("a < b", "a <= b")
+    head, tail = "x" * 100, "y" * 100
+    before, after = around(f"{head} < {tail}", f"{head} <= {tail}")
+    assert before == f"…{'x' * 28} < {'y' * 29}…"
+    assert after == f"…{'x' * 28} <= {'y' * 29}…"
 
 
 def test_faults_are_noticed_in_forks() -> None:

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,8 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
         rows.append([module, len(tried), len(tried) - len(left), f"{1 - len(left) / len(tried):.1%}"])
         for result in left:
             reason = reasons.get(module, {}).get(f"{result['before']} -> {result['after']}", UNKNOWN)
-            survivors.append([f"{module}:{result['line']}", f"`{result['before']}`", f"`{result['after']}`", reason])
+            before, after = (f"`{part}`" for part in around(result["before"], result["after"]))
+            survivors.append([f"{module}:{result['line']}", before, after, reason])
     total, killed = (sum(row[column] for row in rows) for column in (1, 2))
     return {
         "ok": all(row[2] >= ENOUGH * row[1] for row in rows),
@@ -77,3 +79,21 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
             {"title": "Not noticed", "columns": ["where", "before", "after", "reason"], "rows": survivors},
         ],
     }
+
+
+def around(before: str, after: str, context: int = 30) -> tuple[str, str]:
+    """Cut two lines down to where they differ, and a little before and after that."""
+    start = same_length(before, after)
+    same = same_length(before[start:][::-1], after[start:][::-1])
+    first = start - context if start > context + 10 else 0
+
+    def part(line: str) -> str:
+        last = len(line) - same + context if same > context + 10 else len(line)
+        return "…" * (first > 0) + line[first:last] + "…" * (last < len(line))
+
+    return part(before), part(after)
+
+
+def same_length(one: str, other: str) -> int:
+    """Say how far two strings are the same."""
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
