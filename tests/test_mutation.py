@@ -11,7 +11,7 @@ import pytest
 
 from trust.mutants import mutants
 from trust.mutation import UNKNOWN, around, run, summary
-from trust.mutation_worker import ROOT, Trials, exchange
+from trust.mutation_worker import ROOT, Trials, exchange, file_of, reasons
 
 SOURCE = '''"""A docstring with 1 number."""
 __all__ = ["f"]
@@ -79,6 +79,12 @@ def test_results_are_kept_and_tried_again_only_where_that_can_help(tmp_path: Pat
     assert [number for _, number, _ in trials.todo()] == [number for _, number, _ in others]
     later = Trials(path, ("candidates",), 1.0, "tests of tomorrow")
     assert [number for _, number, _ in later.todo()] == [number for _, number, _ in (second, *others)]
+
+
+def test_every_reason_belongs_to_a_fault_that_there_is() -> None:
+    for module, known in reasons().items():
+        found = {f"{mutant.before} -> {mutant.after}" for mutant in mutants(file_of(module).read_text("utf-8"))}
+        assert set(known) <= found
 
 
 def test_a_fault_in_a_function_goes_into_the_functions_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:

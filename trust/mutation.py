@@ -14,19 +14,17 @@ import os
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from trust.mutation_worker import MODULES, ROOT, read
+from trust.mutation_worker import MODULES, ROOT, read, reason
 
 __all__ = ["TITLE", "run"]
 
 TITLE = "Faults that the tests notice"
 ENOUGH = 0.85
-REASONS = Path(__file__).parent / "survivors.toml"
 RESULTS = ROOT / "build" / "mutation.jsonl"
 UNKNOWN = "not looked into yet"
 
@@ -53,16 +51,14 @@ def attempt(path: Path, share: float, modules: Sequence[str], tests: Sequence[st
 
 def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
     """Count what was noticed, and list what was not."""
-    reasons: dict[str, dict[str, str]] = tomllib.loads(REASONS.read_text("utf-8"))
     rows, survivors = [], []
     for module in dict.fromkeys(result["module"] for result in results):
         tried = [result for result in results if result["module"] == module]
         left = [result for result in tried if not result["by"]]
         rows.append([module, len(tried), len(tried) - len(left), f"{1 - len(left) / len(tried):.1%}"])
         for result in left:
-            reason = reasons.get(module, {}).get(f"{result['before']} -> {result['after']}", UNKNOWN)
             before, after = (f"`{part}`" for part in around(result["before"], result["after"]))
-            survivors.append([f"{module}:{result['line']}", before, after, reason])
+            survivors.append([f"{module}:{result['line']}", before, after, reason(result) or UNKNOWN])
     total, killed = (sum(row[column] for row in rows) for column in (1, 2))
     return {
         "ok": all(row[2] >= ENOUGH * row[1] for row in rows),
