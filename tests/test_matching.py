@@ -371,6 +371,19 @@ def test_solve_does_not_trust_its_kernel(fault: str, monkeypatch: pytest.MonkeyP
         solve(graph_of(SQUARE, 2, 3), Prior())
 
 
+@pytest.mark.parametrize("missing", [1e-3, 1e-8])
+def test_solve_does_not_accept_a_small_gap(missing: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = module.solve_capacities
+
+    def careless(graph: Graph, prior: Prior, prices: Any) -> tuple[Any, Any, Any]:
+        chosen, u, v = sound(graph, prior, prices)
+        return chosen & (graph.weights > missing), u, v
+
+    monkeypatch.setattr(module, "solve_capacities", careless)
+    with pytest.raises(CertificateError, match="misses its certificate"):
+        solve(graph_of({(0, 0): 1.0, (1, 1): missing}, 2, 2), Prior())
+
+
 def test_solve_does_not_accept_an_undefined_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "certificate", lambda *_: np.nan)
     with pytest.raises(CertificateError, match="nan"):

@@ -3,8 +3,7 @@
 First the tests are run without a fault, to see which lines each of them reaches and how long it takes. Then each mutant
 lives in a fork of that process, where everything is imported and compiled: the code of the module's functions is
 exchanged, and the tests that reach the fault are run, those that noticed most so far first, until one fails. A fault in
-what is run when modules are imported needs a fork of a process that has not imported bilex, and all tests that use
-the module. A test that takes five times the processor time it takes without a fault, and some seconds, is ended
+what is run when modules are imported needs a fork of a process that has not imported bilex, and all tests. A test that takes five times the processor time it takes without a fault, and some seconds, is ended
 and has noticed. Results are added to a file, one JSON line each, and what it holds already is not tried again; a mutant
 that was not noticed is, where the tests have changed and survivors.toml gives no reason.
 """
@@ -75,10 +74,6 @@ class Reach:
     def of(self, module: str, mutant: Mutant) -> set[str]:
         """Give the tests that reach a mutant's lines."""
         return {name for line in mutant.lines for name in self.tests[module].get(line, ())}
-
-    def all(self, module: str) -> set[str]:
-        """Give the tests that reach any line of a module."""
-        return {name for names in self.tests[module].values() for name in names} - {""}
 
 
 @dataclass
@@ -362,7 +357,7 @@ def try_warm(trials: Trials, tests: Sequence[str]) -> Reach:
 def try_cold(trials: Trials, tests: Sequence[str], reach: Reach) -> None:
     """Try what is left, each in a process that imports the module with the fault in it."""
     for module, number, mutant in trials.todo():
-        names, started = trials.order(reach.all(module), reach.seconds), time.perf_counter()
+        names, started = trials.order(set(reach.seconds), reach.seconds), time.perf_counter()
 
         def work(file: int, module: str = module, mutant: Mutant = mutant, names: list[str] = names) -> None:
             sys.meta_path.insert(0, Loader(f"bilex.{module}", file_of(module), mutant.tree))
