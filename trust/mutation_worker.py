@@ -3,9 +3,10 @@
 First the tests are run without a fault, to see which lines each of them reaches and how long it takes. Then each mutant
 lives in a fork of that process, where everything is imported and compiled: the code of the module's functions is
 exchanged, and the tests that reach the fault are run, those that noticed most so far first, until one fails. A fault in
-what is run when modules are imported needs a fork of a process that has not imported bilex, and all tests. A test that takes five times the processor time it takes without a fault, and some seconds, is ended
-and has noticed. Results are added to a file, one JSON line each, and what it holds already is not tried again; a mutant
-that was not noticed is, where the tests have changed and survivors.toml gives no reason.
+what is run when modules are imported needs a fork of a process that has not imported bilex, and all tests. A test that
+takes five times the processor time it takes without a fault, and some seconds, is ended and has noticed. Results are
+added to a file, one JSON line each, and what it holds already is not tried again; a mutant that was not noticed is, where
+the tests have changed and survivors.toml gives no reason.
 """
 
 from __future__ import annotations
