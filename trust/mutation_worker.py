@@ -5,8 +5,8 @@ lives in a fork of that process, where everything is imported and compiled: the 
 exchanged, and the tests that reach the fault are run, those that noticed most so far first, until one fails. A fault in
 what is run when modules are imported needs a fork of a process that has not imported bilex, and all tests. A test that
 takes five times the processor time it takes without a fault, and some seconds, is ended and has noticed. Results are
-added to a file, one JSON line each, and what it holds already is not tried again; a mutant that was not noticed is, where
-the tests have changed and survivors.toml gives no reason.
+added to a file, one JSON line each, and what it holds already is not tried again; a mutant that was not noticed is,
+where the tests have changed and survivors.toml gives no reason.
 """
 
 from __future__ import annotations
