@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bilex import em
 from bilex.candidates import candidate_graph
 from bilex.constraints import Constraints, Pairs
 from bilex.em import Iteration, Settings, fit
@@ -165,6 +166,29 @@ def test_nothing_matched_is_nothing_matched_also_among_rare_words() -> None:
     data = planted(7, n=40)
     settings = Settings(Prior(log_odds=-2.0), max_rank=20, match_all=True)
     assert not len(fit(data.source, data.target, data.seed(15), settings, ENGINE).matching)
+
+
+def test_without_self_learning_the_map_of_the_seed_is_kept_and_every_source_has_its_nearest_target() -> None:
+    data = planted(8, n=40, more_sources=5)
+    reported = list[Iteration]()
+    settings = Settings(Prior.named("many-to-one"), self_learning=False)
+    found = fit(data.source, data.target, data.seed(12), settings, ENGINE, reported.append)
+    assert found.stopped == em.SEED_ONLY
+    assert found.iterations == tuple(reported) and len(reported) == 1
+    rows, columns = data.seed(12)
+    np.testing.assert_array_equal(found.theta.omega, procrustes(data.source[rows], data.target[columns]))
+    nearest = (data.source @ found.theta.omega.T @ data.target.T).argmax(axis=1)
+    np.testing.assert_array_equal(found.matching.target, nearest)
+    assert (reported[0].pairs, reported[0].certificate_gap) == (45, None)
+    assert list(reported[0].seconds) == ["candidates"]
+
+
+@pytest.mark.parametrize("parts", [{"self_learning": False}, {"e_step": "mutual"}])
+def test_settled_pairs_need_the_viterbi_e_step(parts: dict[str, object]) -> None:
+    data = planted(9, n=20)
+    settled = Constraints(Pairs(np.array([0]), data.gold[:1]))
+    with pytest.raises(BilexError, match="kept and forbidden pairs need a method with the Viterbi E-step"):
+        fit(data.source, data.target, data.seed(10), Settings(**parts), ENGINE, constraints=settled)  # type: ignore[arg-type]
 
 
 def test_a_method_without_self_learning_has_no_e_step_to_disagree_with() -> None:
