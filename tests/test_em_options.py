@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -181,6 +183,19 @@ def test_without_self_learning_the_map_of_the_seed_is_kept_and_every_source_has_
     np.testing.assert_array_equal(found.matching.target, nearest)
     assert (reported[0].pairs, reported[0].certificate_gap) == (45, None)
     assert list(reported[0].seconds) == ["candidates"]
+
+
+@pytest.mark.parametrize(("e_step", "prior"), [("posterior", "one-to-many"), ("sinkhorn", "1:1")])
+def test_a_soft_e_step_reports_how_many_pairs_it_expects_and_how_near_they_are(e_step: str, prior: str) -> None:
+    data = planted(10, n=50, noise=0.05)
+    settings = Settings(Prior.named(prior), e_step=e_step, temperature=0.01)
+    found = fit(data.source, data.target, data.seed(20), settings, ENGINE)
+    last = found.iterations[-1]
+    assert 48 <= last.pairs <= 50 and last.certificate_gap is None
+    assert 0.99 < last.mean_cosine <= 1
+    nothing = fit(data.source, data.target, data.seed(20), replace(settings, prior=Prior.named(prior, -9.0)), ENGINE)
+    assert (nothing.stopped, nothing.iterations[0].pairs) == (em.NOTHING_MATCHED, 0)
+    assert abs(nothing.iterations[0].mean_cosine) <= 1
 
 
 @pytest.mark.parametrize("parts", [{"self_learning": False}, {"e_step": "mutual"}])

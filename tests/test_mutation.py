@@ -76,9 +76,19 @@ def test_results_are_kept_and_tried_again_only_where_that_can_help(tmp_path: Pat
     first, second, *others = trials.todo()
     trials.keep(*first, "a test", 0.1)
     trials.keep(*second, None, 0.1)
-    assert [number for _, number, _ in trials.todo()] == [number for _, number, _ in others]
+    assert [mutant.key for _, mutant in trials.todo()] == [mutant.key for _, mutant in others]
     later = Trials(path, ("candidates",), 1.0, "tests of tomorrow")
-    assert [number for _, number, _ in later.todo()] == [number for _, number, _ in (second, *others)]
+    assert [mutant.key for _, mutant in later.todo()] == [mutant.key for _, mutant in (second, *others)]
+
+
+def test_a_mutant_is_known_again_as_long_as_its_function_is_the_same() -> None:
+    one, other = "def f(x):\n    return x + 1 + 1\n", "LIMIT = 3\ndef g(x):\n    return x * 2\n"
+    known = {mutant.key for mutant in mutants(one)}
+    assert len(known) == len(list(mutants(one)))
+    both = {mutant.key: mutant for mutant in mutants(other + one)}
+    assert known < set(both)
+    assert min(both[key].line for key in known) == 5
+    assert not known & {mutant.key for mutant in mutants(one.replace("+ 1 + 1", "+ 1 + 2"))}
 
 
 def test_every_reason_belongs_to_a_fault_that_there_is() -> None:

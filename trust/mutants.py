@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import copy
+import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -47,9 +49,11 @@ class Mutant:
     """A module with one fault: the line, what stood there and what stands there now, and the whole tree.
 
     `lines` are those of the statement, or of its head, if there are statements in it. `inside` says that the fault is
-    in the body of a function, and not in what is run once, when the module is imported.
+    in the body of a function, and not in what is run once, when the module is imported. The `key` stays the same as
+    long as the function does, or the statement, if it is in none.
     """
 
+    key: str
     line: int
     before: str
     after: str
@@ -61,7 +65,7 @@ class Mutant:
 def mutants(source: str) -> Iterator[Mutant]:
     """Give all mutants of a module, in the order of its lines."""
     tree = ast.parse(source)
-    skipped = not_run(tree)
+    skipped, seen = not_run(tree), Counter[str]()
     for place, original in enumerate(ast.walk(tree)):
         for choice in range(2):
             if id(original) in skipped or not mutate(copy.copy(original), choice):
@@ -69,12 +73,15 @@ def mutants(source: str) -> Iterator[Mutant]:
             changed = copy.deepcopy(tree)
             nodes = list(ast.walk(changed))
             parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
-            statement, inside = place_of(nodes[place], parents)
-            before, lines = ast.unparse(statement), lines_of(statement)
+            statement, function = place_of(nodes[place], parents)
+            whole, before, lines = ast.unparse(function or statement), ast.unparse(statement), lines_of(statement)
             mutate(nodes[place], choice)
             ast.fix_missing_locations(changed)
             before, after = first_difference(before, ast.unparse(statement))
-            yield Mutant(getattr(original, "lineno", 0), before, after, changed, lines, inside)
+            text = f"{whole}\n{before}\n{after}"
+            seen[text] += 1
+            key = hashlib.sha256(f"{text}\n{seen[text]}".encode()).hexdigest()[:16]
+            yield Mutant(key, getattr(original, "lineno", 0), before, after, changed, lines, function is not None)
 
 
 def not_run(tree: ast.Module) -> set[int]:
@@ -98,14 +105,14 @@ def not_run(tree: ast.Module) -> set[int]:
     return found
 
 
-def place_of(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> tuple[ast.stmt, bool]:
-    """Find the statement that a node is in, and whether that is in the body of a function."""
+def place_of(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> tuple[ast.stmt, ast.FunctionDef | None]:
+    """Find the statement that a node is in, and the function in whose body that is, if there is one."""
     while not isinstance(node, ast.stmt):
         node = parents[node]
     statement: ast.stmt = node
     while (above := parents.get(node)) and not isinstance(above, ast.FunctionDef):
         node = above
-    return statement, isinstance(above, ast.FunctionDef) and node in above.body
+    return statement, above if isinstance(above, ast.FunctionDef) and node in above.body else None
 
 
 def lines_of(statement: ast.stmt) -> range:

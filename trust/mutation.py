@@ -19,7 +19,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from trust.mutation_worker import MODULES, ROOT, read, reason
+from trust.mutants import mutants
+from trust.mutation_worker import MODULES, ROOT, file_of, read, reason
 
 __all__ = ["TITLE", "run"]
 
@@ -45,8 +46,13 @@ def attempt(path: Path, share: float, modules: Sequence[str], tests: Sequence[st
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=os.environ | one)
     if ended.returncode:
         raise SystemExit(f"{ended.stdout[-2000:]}\n{ended.stderr[-2000:]}")
-    found = read(path).values()
-    return sorted(found, key=lambda it: (modules.index(it["module"]), it["line"], it["number"]))
+    results = read(path)
+    found = ((module, mutant) for module in modules for mutant in mutants(file_of(module).read_text("utf-8")))
+    return [
+        {**results[module, mutant.key], "line": mutant.line}
+        for module, mutant in sorted(found, key=lambda each: (modules.index(each[0]), each[1].line))
+        if (module, mutant.key) in results
+    ]
 
 
 def summary(results: list[dict[str, Any]]) -> dict[str, Any]:

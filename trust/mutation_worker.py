@@ -86,16 +86,16 @@ class Trials:
     share: float
     digest: str
 
-    def todo(self) -> list[tuple[str, int, Mutant]]:
-        """Give what is left to try, with the module and the mutant's number in it."""
+    def todo(self) -> list[tuple[str, Mutant]]:
+        """Give what is left to try, with its module."""
         results, left = read(self.path), []
         for module in self.modules:
             found = list(mutants(file_of(module).read_text("utf-8")))
             chosen = random.Random(0).sample(range(len(found)), max(1, round(self.share * len(found))))
-            for number in sorted(chosen):
-                known = results.get((module, number))
+            for mutant in (found[number] for number in sorted(chosen)):
+                known = results.get((module, mutant.key))
                 if known is None or not (known["by"] or known["tests"] == self.digest or reason(known)):
-                    left.append((module, number, found[number]))
+                    left.append((module, mutant))
         return left
 
     def order(self, names: set[str], seconds: dict[str, float]) -> list[str]:
@@ -103,13 +103,11 @@ class Trials:
         noticed = Counter(result["by"] for result in read(self.path).values())
         return sorted(names, key=lambda name: (-noticed[name], seconds[name], name))
 
-    def keep(self, module: str, number: int, mutant: Mutant, by: str | None, seconds: float) -> None:
+    def keep(self, module: str, mutant: Mutant, by: str | None, seconds: float) -> None:
         """Write a result down."""
         result = {
             "module": module,
-            "source": source_digest(module),
-            "number": number,
-            "line": mutant.line,
+            "key": mutant.key,
             "before": mutant.before,
             "after": mutant.after,
             "by": by,
@@ -125,23 +123,17 @@ def file_of(module: str) -> Path:
     return ROOT / "src" / "bilex" / f"{module}.py"
 
 
-@cache
-def source_digest(module: str) -> str:
-    """Give a digest of a module's code."""
-    return hashlib.sha256(file_of(module).read_bytes()).hexdigest()[:16]
-
-
 def tests_digest(tests: Sequence[str]) -> str:
     """Give a digest of the tests' code."""
     parts = [(ROOT / "tests" / f"{name}.py").read_bytes() for name in tests]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
-def read(path: Path) -> dict[tuple[str, int], dict[str, Any]]:
-    """Read the results so far of the modules as they are, by module and number."""
+def read(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """Read the last result of each mutant, by module and key."""
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     results = (json.loads(line) for line in lines)
-    return {(it["module"], it["number"]): it for it in results if it["source"] == source_digest(it["module"])}
+    return {(result["module"], result["key"]): result for result in results}
 
 
 @cache
@@ -289,12 +281,12 @@ class Warm(Runner):
             pytest.exit("the tests cannot be imported", 1)
         self.measure(session.items)
         items = {item.nodeid: item for item in session.items}
-        for module, number, mutant in self.trials.todo():
+        for module, mutant in self.trials.todo():
             names = self.reach.of(module, mutant)
             if not mutant.inside or "" in names:
                 continue
             chosen = [items[name] for name in self.trials.order(names, self.reach.seconds)]
-            self.attempt(module, number, mutant, chosen)
+            self.attempt(module, mutant, chosen)
         return True
 
     def measure(self, items: Sequence[pytest.Item]) -> None:
@@ -310,7 +302,7 @@ class Warm(Runner):
         for module in self.trials.modules:
             self.reach.tests[module] = data.contexts_by_lineno(str(file_of(module)))
 
-    def attempt(self, module: str, number: int, mutant: Mutant, chosen: Sequence[pytest.Item]) -> None:
+    def attempt(self, module: str, mutant: Mutant, chosen: Sequence[pytest.Item]) -> None:
         """Put a fault in, run the tests and keep what came of it."""
 
         def work(file: int) -> None:
@@ -319,7 +311,7 @@ class Warm(Runner):
 
         started = time.perf_counter()
         by = in_a_fork(work)
-        self.trials.keep(module, number, mutant, by, time.perf_counter() - started)
+        self.trials.keep(module, mutant, by, time.perf_counter() - started)
 
 
 class Cold(Runner):
@@ -357,14 +349,14 @@ def try_warm(trials: Trials, tests: Sequence[str]) -> Reach:
 
 def try_cold(trials: Trials, tests: Sequence[str], reach: Reach) -> None:
     """Try what is left, each in a process that imports the module with the fault in it."""
-    for module, number, mutant in trials.todo():
+    for module, mutant in trials.todo():
         names, started = trials.order(set(reach.seconds), reach.seconds), time.perf_counter()
 
         def work(file: int, module: str = module, mutant: Mutant = mutant, names: list[str] = names) -> None:
             sys.meta_path.insert(0, Loader(f"bilex.{module}", file_of(module), mutant.tree))
             run_tests(tests, Cold(names, reach.seconds, file))
 
-        trials.keep(module, number, mutant, in_a_fork(work), time.perf_counter() - started)
+        trials.keep(module, mutant, in_a_fork(work), time.perf_counter() - started)
 
 
 def main(path: Path, share: float, modules: Sequence[str], tests: Sequence[str]) -> None:
