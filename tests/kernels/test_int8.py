@@ -21,7 +21,7 @@ needs_instruction = pytest.mark.skipif(
 def at(address: int, shape: tuple[int, ...], kind: type[np.generic]) -> np.ndarray[Any, Any]:
     """The array at an address."""
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
-    return np.frombuffer((ctypes.c_char * size).from_address(address), kind).reshape(shape)
+    return np.frombuffer(memoryview((ctypes.c_char * size).from_address(address)), kind).reshape(shape)
 
 
 def tile(q: int, stride: int, t: int, starts: int, scales: int, quads: int, levels: int, masks: int) -> None:
