@@ -3,8 +3,8 @@
 Each time the run directory has to hold the old run or the new one, whole and with its checksums, or none if there was
 none. Then `--resume` (or, where the kill came before the first checkpoint, the same command again) has to end with the
 lexicon of a run that nobody disturbed, byte by byte, and leave nothing else behind. Some are killed again while they
-resume. Ctrl-C at random moments has to end the command within two seconds, with exit code 130 and one line that says
-how to go on.
+resume. Ctrl-C at random moments, also with ``--engine dask``, has to end the command within two seconds, with exit
+code 130 and one line that says how to go on.
 """
 
 from __future__ import annotations
@@ -109,10 +109,10 @@ class Crashes:
         """Name what should not be there."""
         return {path.name for path in self.work.iterdir()} - {"src.vec", "trg.vec", "run"}
 
-    def interrupt(self, after: float) -> Ended:
+    def interrupt(self, after: float, engine: str) -> Ended:
         """Press Ctrl-C after so many seconds."""
         old = self.reset()
-        ended = self.nursery.run(*COMMAND, after=after, with_signal=signal.SIGINT)
+        ended = self.nursery.run(*COMMAND, "--engine", engine, after=after, with_signal=signal.SIGINT)
         state = self.look("Ctrl-C", old)
         if ended.code == 0:
             return ended
@@ -121,7 +121,7 @@ class Crashes:
         kept = (self.run / CHECKPOINT).exists()
         self.seen["Ctrl-C with a checkpoint"] += kept
         said = ended.err == LINE + (KEPT if kept else WHOLE if state == "new" else NOTHING)
-        self.check(f"Ctrl-C after {after:.3f} s: {ended.code} {ended.err}", ended.code == 130 and said)
+        self.check(f"{engine}, Ctrl-C after {after:.3f} s: {ended.code} {ended.err}", ended.code == 130 and said)
         self.check(f"Ctrl-C left {self.left()}", not self.left())
         return ended
 
@@ -137,15 +137,23 @@ def make_work(folder: Path) -> Path:
 
 
 def try_crashes(crashes: Crashes, kills: int, every: int, interrupts: int) -> None:
-    """Kill at so many random moments, before every so many-th step, and interrupt so often."""
+    """Kill at so many random moments, before every so many-th step, and interrupt each engine so often."""
     whole = crashes.undisturbed
-    for _ in range(kills):
-        crashes.kill(after=crashes.dice.uniform(0, whole.seconds))
+    seconds, done = whole.seconds, 0
+    while done < kills:
+        late = crashes.seen["too late"]
+        crashes.kill(after=crashes.dice.uniform(0, seconds))
+        if crashes.seen["too late"] > late:  # the machine is quicker than it was
+            seconds *= 0.9
+        else:
+            done += 1
     for step in range(crashes.dice.randrange(every), whole.steps, every):
         crashes.kill(step=step)
-    whole = crashes.nursery.run(*COMMAND)  # the machine may be quicker by now
-    for _ in range(interrupts):
-        crashes.interrupt(crashes.dice.uniform(0.1, whole.seconds))
+    for engine in ("local", "dask"):
+        whole = crashes.nursery.run(*COMMAND, "--engine", engine)
+        crashes.check(f"{engine}: {whole.err}", whole.code == 0)
+        for _ in range(interrupts):
+            crashes.interrupt(crashes.dice.uniform(0.1, whole.seconds), engine)
     crashes.check(f"Ctrl-C took {crashes.slowest:.1f} s", crashes.slowest <= HASTE)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,7 +93,7 @@ def induce(
     place = resume or output or default_output(job.src, job.trg)
     with (
         run_directory(place) as folder,
-        nullcontext() if job.engine.startswith("dask") else soon(folder),  # a cluster takes its time to close
+        soon(folder),
         watch(quiet or as_json, job.method.tolerance, job.method.max_iterations) as reporter,
         open_engine(job.engine, threads=job.threads, progress=reporter.rows) as engine,
     ):
