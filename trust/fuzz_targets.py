@@ -67,11 +67,11 @@ def shrink_buffers(change: Callable[[Any, str, Any], None] = setattr) -> None:
     from bilex.formats import lines, streams, text, word2vec, wordlists
 
     changes: dict[Any, dict[str, Any]] = {
-        streams: {"BLOCK": 300, "_HEAD": 150, "_COMPRESSED_READ": 100, "_BOMB_SIZE": 400, "_BOMB_RATIO": 10},
-        word2vec: {"BLOCK": 300, "MAXIMUM_WORD": 40},
-        wordlists: {"_WINDOW": 300, "MAXIMUM_LINE": 120, "MAXIMUM_LIST": 600},
-        lines: {"_PIECE": 150},
-        text: {"MAXIMUM_WORD": 40, "ThreadPoolExecutor": Inline},
+        streams: {"BLOCK": 150, "_HEAD": 100, "_COMPRESSED_READ": 50, "_BOMB_SIZE": 200, "_BOMB_RATIO": 10},
+        word2vec: {"BLOCK": 120, "MAXIMUM_WORD": 20},
+        wordlists: {"_WINDOW": 150, "MAXIMUM_LINE": 80, "MAXIMUM_LIST": 300},
+        lines: {"_PIECE": 100},
+        text: {"MAXIMUM_WORD": 20, "ThreadPoolExecutor": Inline},
         local: {"ThreadPoolExecutor": Inline},
     }
     for module, values in changes.items():

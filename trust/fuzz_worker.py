@@ -90,7 +90,7 @@ def main(name: str, executions: int, folder: Path) -> None:
 
     for path in sorted(crashes.iterdir()):
         one(path.read_bytes())
-    arguments = [f"-seed={seed}", f"-max_len={LONGEST.get(name, 800)}", "-timeout=1200", "-rss_limit_mb=2048"]
+    arguments = [f"-seed={seed}", f"-max_len={LONGEST.get(name, 350)}", "-timeout=1200", "-rss_limit_mb=2048"]
     atheris.Setup([sys.argv[0], *arguments, "-verbosity=0", str(inputs)], one)
     atheris.Fuzz()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from bilex.errors import BilexError, InputError
 from bilex.formats.cleaning import Loaded
@@ -50,8 +49,7 @@ def read_vectors(
         # Imported where they are needed: the text reader brings numba with it, and that takes its time.
         from bilex.formats.word2vec import looks_like_word2vec, read_word2vec
 
-        named_binary = Path(stream.path.removesuffix(".gz")).suffix.lower() == ".bin"
-        if looks_like_word2vec(stream.head, named_binary):
+        if looks_like_word2vec(stream.head, named_binary=stream.suffix == ".bin"):
             return read_word2vec(stream, limit)
         from bilex.formats.text import read_text
 
@@ -59,8 +57,7 @@ def read_vectors(
 
 
 def _is_matrix(stream: ByteStream) -> bool:
-    suffix = Path(stream.path.removesuffix(".gz")).suffix.lower()
-    return suffix in (".npy", ".safetensors") or stream.head.startswith(b"\x93NUMPY")
+    return stream.suffix in (".npy", ".safetensors") or stream.head.startswith(b"\x93NUMPY")
 
 
 def _read_matrix(stream: ByteStream, limit: int | None, vocabulary: str | os.PathLike[str] | None) -> Loaded:
@@ -70,6 +67,6 @@ def _read_matrix(stream: ByteStream, limit: int | None, vocabulary: str | os.Pat
         raise InputError(
             stream.path, "a matrix is only read from a plain file", "decompress or copy it to a file first"
         )
-    if Path(stream.path).suffix.lower() == ".safetensors":
+    if stream.suffix == ".safetensors":
         return read_safetensors(stream.path, limit, vocabulary)
     return read_npy(stream.path, limit, vocabulary)

@@ -111,6 +111,8 @@ class ByteStream:
     ----------
     path
         The file as the user named it.
+    suffix
+        How its name ends, in lower case and without ``.gz``.
     head
         The first bytes of the content, to recognise the format by.
     size
@@ -121,6 +123,7 @@ class ByteStream:
 
     def __init__(self, path: str | os.PathLike[str], *, plain_file: bool = False) -> None:
         self.path = os.fspath(path)
+        self.suffix = Path(self.path.removesuffix(".gz")).suffix.lower()
         self._raw = _open(self.path, plain_file)
         status = os.fstat(self._raw.fileno())
         self.size: int | None = status.st_size if stat.S_ISREG(status.st_mode) else None
@@ -238,7 +241,7 @@ def refuse_foreign(stream: ByteStream) -> None:
     """Raise if the content is of a kind that is not read: a pickle, a fastText model, an archive."""
     if not stream.head:
         raise InputError(stream.path, "the file is empty", "get the file again")
-    if _PICKLE.match(stream.head) or Path(stream.path).suffix.lower() in _PICKLE_SUFFIXES:
+    if _PICKLE.match(stream.head) or stream.suffix in _PICKLE_SUFFIXES:
         raise InputError(
             stream.path,
             "this is a pickle (gensim or Python), which could run any code and is never read",

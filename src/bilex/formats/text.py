@@ -243,5 +243,6 @@ def _describe(reader: LineReader, reading: _Reading, count: int | None) -> list[
 
 def _shares(count: int, parts: int) -> list[slice]:
     """Cut ``range(count)`` into contiguous parts of nearly equal length."""
-    edges = np.linspace(0, count, min(parts, max(count, 1)) + 1).astype(int).tolist()
+    parts = min(parts, max(count, 1))
+    edges = [count * part // parts for part in range(parts + 1)]
     return [slice(low, high) for low, high in pairwise(edges)]
