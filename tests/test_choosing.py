@@ -181,7 +181,31 @@ def test_a_prior_that_does_not_help_on_held_out_pairs_is_left_out(
 def test_with_a_small_seed_the_prior_is_learnt_from_the_confident_pairs(languages: Languages) -> None:
     choice = choices(languages, some_gold(languages, 30))["edge prior"]
     assert "the confident part of the matching" in choice.why
-    assert set(choice.measured) == {"uniform", "learned"}
+    assert set(choice.measured) >= {"uniform", "learned"}
+
+
+def test_a_matching_does_not_confirm_its_own_prior(monkeypatch: pytest.MonkeyPatch) -> None:
+    hard, method = make_languages(words=400, shared=0, noise=0.9, random=3), replace(DEFAULT, supervision="soft")
+    languages = spelt(hard, alike=True)
+    seed = random.Random(1).sample(languages.gold, 60)
+    monkeypatch.setattr(choosing, "LARGE", 61)  # the matching's pairs are enough, the seed's are not
+    helpful = choices(languages, seed, method)["edge prior"]
+    assert helpful.chosen == "learned"
+    assert helpful.measured["added on the seed"] > 0
+    # The same words, but those of the seed are spelt by no rule: what the matching says does not help them.
+    random_words = {t: f"zz{place}zz" for place, (_, t) in enumerate(seed)}
+    renamed = tuple(random_words.get(word, word) for word in languages.target.words)
+    odd = Languages(languages.source, Embeddings(renamed, languages.target.vectors), languages.gold)
+    judged = choices(odd, [(s, random_words[t]) for s, t in seed], method)["edge prior"]
+    assert judged.measured["learned"] > judged.measured["uniform"]
+    assert judged.measured["added on the seed"] <= 0
+    assert judged.chosen == "uniform"
+
+
+def test_a_seed_that_is_no_dictionary_cannot_judge_a_prior(languages: Languages) -> None:
+    choice = choices(languages, "identical")["edge prior"]
+    assert (choice.chosen, choice.measured) == ("uniform", {})
+    assert "no dictionary" in choice.why
 
 
 def test_choices_are_recorded_in_the_run(languages: Languages) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -10,7 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilex.cycles import Cycles, check_entries, check_triple, partners, read_cycles
+from bilex.cycles import (
+    CHANCE,
+    MEETING,
+    Cycles,
+    check_entries,
+    check_triple,
+    confirmed,
+    partners,
+    read_cycles,
+    witnessed,
+)
 from bilex.embeddings import Embeddings
 from bilex.errors import InputError
 from bilex.lexicon import Lexicon
@@ -110,3 +121,40 @@ def test_damaged_tables_are_explained(tmp_path: Path, content: bytes, pattern: s
     (tmp_path / "cycles.tsv").write_bytes(content)
     with pytest.raises(InputError, match=pattern):
         read_cycles(tmp_path)
+
+
+def test_testimony_is_the_ratio_of_what_is_seen_if_right_and_if_wrong() -> None:
+    entries = lexicon([("a0", "b0"), ("a1", "b1"), ("a2", "b2"), ("a3", "b3")])
+    of_source = {"a0": {"c0": 0.8}, "a1": {"c1": 0.6}, "a2": {"c2": 0.9}}
+    of_target = {"b0": {"c0": 0.5}, "b1": {"c9": 0.7}, "b3": {"c3": 0.9}}
+    found = np.exp(witnessed(entries, [(of_source, of_target)], meeting=0.7, chance=0.2))
+    met = 0.2 + (0.7 - 0.2) * 0.8 * 0.5
+    missed = 1 - (0.2 + (0.7 - 0.2) * 0.6 * 0.7)
+    np.testing.assert_allclose(found, [met / 0.2, missed / (1 - 0.2), 1, 1])
+
+
+def test_languages_that_testify_count_as_one_together() -> None:
+    entries = lexicon([("a0", "b0")])
+    agrees = ({"a0": {"c0": 0.8}}, {"b0": {"c0": 0.5}})
+    opposes = ({"a0": {"d0": 1.0}}, {"b0": {"d1": 1.0}})
+    silent = ({"a0": {"e0": 1.0}}, dict[str, dict[str, float]]())
+    yes, no, both = (witnessed(entries, others)[0] for others in ([agrees], [opposes, silent], [agrees, opposes]))
+    assert no < 0 < yes
+    assert both == pytest.approx((yes + no) / 2)
+    assert witnessed(entries, [agrees, agrees])[0] == pytest.approx(yes)
+
+
+def test_a_language_that_is_never_right_says_nothing() -> None:
+    entries = lexicon([("a0", "b0")])
+    for partner in ("c0", "c1"):
+        hopeless = ({"a0": {"c0": 0.0}}, {"b0": {partner: 0.9}})
+        assert witnessed(entries, [hopeless])[0] == 0
+
+
+def test_confidence_moves_by_bayes_rule_and_not_where_a_person_has_spoken() -> None:
+    entries = replace(lexicon([(f"a{i}", f"b{i}") for i in range(4)]), confidence=np.array([0.5, 0.2, 1.0, 0.0]))
+    moved = confirmed(entries, np.log([3.0, 0.5, 0.1, 9.0])).confidence
+    assert moved is not None
+    np.testing.assert_allclose(moved, [0.75, 0.1111, 1, 0])
+    assert confirmed(lexicon([("a", "b")]), np.ones(1)).confidence is None
+    assert 0 < CHANCE < MEETING < 1

@@ -57,6 +57,31 @@ def test_agreement_tells_right_entries_from_wrong_ones() -> None:
     assert np.mean(shares[True]) > np.mean(shares[False]) + 0.2
 
 
+def test_agreement_moves_the_confidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    languages = make_many("abc", noise=0.6)
+    heard = induce_many(languages, "identical", METHOD)
+    monkeypatch.setattr(module, "hear_witnesses", lambda many: None)
+    unheard = induce_many(languages, "identical", METHOD)
+    for pair, cycles in heard.cycles.items():
+        before, after = unheard.lexicons[pair].confidence, heard.lexicons[pair].confidence
+        assert before is not None and after is not None
+        agreed, opposed, silent = cycles.agreed > 0, (cycles.tested > 0) & (cycles.agreed == 0), cycles.tested == 0
+        assert agreed.any() and opposed.any()
+        assert (after >= before)[agreed].all() and (after > before)[agreed].mean() > 0.9
+        assert (after <= before)[opposed].all()
+        assert (after == before)[silent].all()
+        run = heard.runs[pair]
+        assert run.lexicon is heard.lexicons[pair]
+        assert run.info["confidence"]["cycles"] is True
+        assert run.info["confidence"]["expected_precision"] == pytest.approx(after.mean(), abs=1e-4)
+
+
+def test_what_the_hub_suggests_is_nobodys_dictionary(learnt: Many) -> None:
+    run = learnt.runs["b", "c"]
+    assert set(run.lexicon.origin) == {"matching"}
+    assert run.info["confidence"]["calibrated_on"] == "shipped vectors"
+
+
 def test_all_languages_meet_in_the_hubs_space(learnt: Many) -> None:
     hub = learnt.runs["a", "b"].source
     moved = {name: in_hub(learnt.runs["a", name]) for name in "bcd"}

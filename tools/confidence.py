@@ -4,6 +4,10 @@
 MUSE's train files, whose other words say which entries are right. It also prints how well the runs of each pair of
 languages are calibrated by those of the other pairs alone.
 
+``python -m tools.confidence cycles DATA`` learns `bilex.cycles.MEETING` and `CHANCE` from the train words of a run of
+three languages (English, French and Finnish, from 25 pairs each), and writes the figures of docs/confidence.md on what
+the agreement of the languages adds: on the test words, before and after.
+
 ``python -m tools.confidence measure DATA`` writes docs/confidence.md's figures: for English-French and English-Finnish,
 from 5,000 and from 25 pairs of MUSE's train file, with the default method, each run once. Entries of the lexicon whose
 source word is a test word are right if the test file has the pair. Nothing in bilex was chosen by these words.
@@ -18,13 +22,15 @@ import random
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex import Lexicon, induce, load
+from bilex import Lexicon, cycles, induce, load, many
 from bilex.arrays import Floats
 from bilex.calibration import Calibration, calibrate, calibration_error, reliability
 from bilex.confidence import FEATURES
@@ -36,6 +42,7 @@ from bilex.readout import build_lexicon, evidence_for, rows_of_entries
 
 DOCS = Path(__file__).parent.parent / "docs"
 BEGIN, END = "<!-- begin: python -m tools.confidence measure -->", "<!-- end -->"
+CYCLES_BEGIN = "<!-- begin: python -m tools.confidence cycles -->"
 ASKED = (0.5, 0.7, 0.8, 0.9, 0.95)
 CASES = (("en-fr", 5000), ("en-fr", 25), ("en-fi", 5000), ("en-fi", 25))
 Words = Sequence[tuple[str, str]]
@@ -192,23 +199,98 @@ def write_page(records: list[dict[str, Any]]) -> None:
         cells = [asked.get(str(least)) for least in ASKED]
         shown = [f"{cell['precision']:.3f} of {cell['entries']:,}" if cell else "none" for cell in cells]
         lines.append(f"| {record['pair']}, {record['seed']:,} | {' | '.join(shown)} |")
+    between(BEGIN, lines)
+
+
+def between(begin: str, lines: Sequence[str]) -> None:
+    """Put lines into docs/confidence.md after a mark, up to the next end."""
     page = (DOCS / "confidence.md").read_text("utf-8")
-    head, _, rest = page.partition(BEGIN)
-    (DOCS / "confidence.md").write_text(head + "\n".join([BEGIN, *lines, ""]) + END + rest.partition(END)[2], "utf-8")
+    head, _, rest = page.partition(begin)
+    (DOCS / "confidence.md").write_text(head + "\n".join([begin, *lines, ""]) + END + rest.partition(END)[2], "utf-8")
+
+
+def learn_cycles(data: Path) -> None:
+    """Learn how often lexicons meet if an entry is right and if it is wrong, and measure what that tells."""
+    sides = {name: load(str(data / f"{name}.vec.gz")) for name in ("en", "fr", "fi")}
+    words = {
+        (name, part): read_pairs(str(data / "dictionaries" / f"en-{name}.{part}.txt"))
+        for name in ("fr", "fi")
+        for part in ("0-5000", "5000-6500")
+    }
+    seeds = {name: draw_pairs(words[name, "0-5000"], FEW, sides["en"], sides[name]) for name in ("fr", "fi")}
+    with patch.object(many, "hear_witnesses"):  # the confidence before it has heard the other languages
+        unheard = many.induce_many(sides, seeds).lexicons
+    asked = dict[str, Asked]()
+    for name, other in (("fr", "fi"), ("fi", "fr")):
+        ways = [many.witnesses(unheard, place, other) for place in ("en", name)]
+        assert ways[0] is not None and ways[1] is not None
+        asked[name] = Asked(unheard["en", name], (ways[0], ways[1]), {source for source, _ in seeds[name]})
+    grid = [(m / 100, c / 100) for m in range(10, 100, 2) for c in range(1, 60) if c < m]
+    learnt = {
+        key: min(grid, key=lambda pair: sum(asked[name].surprise(words[name, "0-5000"], *pair) for name in key))
+        for key in (("fr", "fi"), ("fr",), ("fi",))
+    }
+    both = learnt["fr", "fi"]
+    print(f"MEETING, CHANCE = {both[0]}, {both[1]}; shipped are {cycles.MEETING}, {cycles.CHANCE}")
+    print(f"from French words alone {learnt['fr',]}, from Finnish ones alone {learnt['fi',]}")
+    titles = ("pair", "entries", "n", "right", "mean confidence", "calibration error", "surprise")
+    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+    for name, each in asked.items():
+        for label, ratio in (("before", None), ("after", both)):
+            for title, confidence, right in each.sets(words[name, "5000-6500"], ratio):
+                figure = calibration_error(confidence, right)
+                lines.append(
+                    f"| en-{name}, {label} | {title} | {len(right):,} | {right.mean():.3f} | {confidence.mean():.3f} | "
+                    f"{figure:.3f} | {surprise(confidence, right):.3f} |"
+                )
+    between(CYCLES_BEGIN, lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A lexicon of the English words, and what a third language has to say of it."""
+
+    lexicon: Lexicon
+    ways: tuple[cycles.Witnesses, cycles.Witnesses]
+    given: set[str]
+
+    def confidence(self, ratio: tuple[float, float] | None) -> Floats:
+        """Give the confidence before or after the third language was heard."""
+        ratios = np.zeros(len(self.lexicon)) if ratio is None else cycles.witnessed(self.lexicon, [self.ways], *ratio)
+        found = cycles.confirmed(self.lexicon, ratios).confidence
+        assert found is not None
+        return found
+
+    def sets(self, words: Words, ratio: tuple[float, float] | None) -> list[tuple[str, Floats, NDArray[np.bool_]]]:
+        """Give confidence and truth of the entries that the words tell of: all, those tested, agreed and opposed."""
+        known, right = labels(self.lexicon, [pair for pair in words if pair[0] not in self.given])
+        heard = cycles.witnessed(self.lexicon, [self.ways])
+        confidence = self.confidence(ratio)
+        chosen = {"all": known, "agreed on": known & (heard > 0), "opposed": known & (heard < 0)}
+        return [(name, confidence[own], right[own]) for name, own in chosen.items()]
+
+    def surprise(self, words: Words, meeting: float, chance: float) -> float:
+        """Give the negative log-likelihood of the truth about these words under two constants."""
+        _, confidence, right = self.sets(words, (meeting, chance))[0]
+        return surprise(confidence, right) * len(right)
+
+
+def surprise(confidence: Floats, right: NDArray[np.bool_]) -> float:
+    """Give the mean negative log-likelihood of the truth; a certainty counts as one in ten thousand."""
+    sure = np.clip(confidence, 1e-4, 1 - 1e-4)
+    return float(-np.log(np.where(right, sure, 1 - sure)).mean())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     actions = parser.add_subparsers(dest="action", required=True)
-    for action in ("learn", "measure"):
+    work = {"learn": learn_shipped, "cycles": learn_cycles, "measure": measure}
+    for action in work:
         actions.add_parser(action).add_argument("data", type=Path)
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
-    if options.action == "learn":
-        learn_shipped(options.data)
-    else:
-        measure(options.data)
+    work[options.action](options.data)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ Three things are decided here.
   prior: a map of one half of the known pairs gives the candidates of the other half's words. The known pairs are the
   seed's, if it is large; otherwise the pairs of the matching whose words are each other's best. It is used if on each
   half, with the prior learnt from the other one, it puts the right candidate first more often; otherwise the prior
-  stays uniform.
+  stays uniform. A matching confirms itself, so a prior learnt from one must also put more of the small seed's own
+  words right, under a map that none of them had a part in; a seed that is no dictionary cannot say so.
 - *The start* (`--seed unsupervised`). EM runs roughly from the couplings (`bilex.coupling`) of more and of fewer words;
   the start that led to the largest log-likelihood is taken.
 
@@ -246,9 +247,13 @@ def choose_prior(task: Task, method: Method, known: Pairs, found: Fit) -> tuple[
     if settings.exact or None in (settings.prior.source_capacity, settings.prior.target_capacity):
         why = "a learned one is for candidates, with limits on both sides"
         return None, Choice("edge prior", "uniform", why)
-    whose = "the seed"
+    whose, judges = "the seed", None
     if len(np.unique(known[0])) < LARGE:
-        whose, known = "the confident part of the matching", confident(task, settings, found)
+        if not len(known[0]):
+            why = "one learnt from a matching confirms itself, and the seed is no dictionary that could judge it"
+            return None, Choice("edge prior", "uniform", why)
+        judges, whose = known, "the confident part of the matching"
+        known = apart_from(confident(task, settings, found), judges)
     if len(np.unique(known[0])) < LARGE:
         return None, Choice("edge prior", "uniform", f"fewer than {LARGE} pairs are known well enough to learn from")
     most = settings.max_rank
@@ -264,6 +269,11 @@ def choose_prior(task: Task, method: Method, known: Pairs, found: Fit) -> tuple[
     measured = {"uniform": float(np.mean(without)), "learned": float(np.mean(with_prior))}
     prior = learn(examples[0].together(examples[1]), features)
     useful = prior is not None and all(b > a + WORTH for a, b in zip(without, with_prior, strict=True))
+    if prior is not None and useful and judges is not None:
+        tested = cross_fitted(task, settings, judges, known, features)
+        after = tested.precision(tested.weights + prior.log_prior(tested.features))
+        measured["added on the seed"] = gain = after - tested.precision(tested.weights)
+        useful, whose = gain > WORTH, f"{whose} and of the seed"
     words = len(np.unique(known[0]))
     if not useful or prior is None:
         why = f"a learned one does not put the right candidate first more often for held-out words of {whose}"
@@ -272,6 +282,12 @@ def choose_prior(task: Task, method: Method, known: Pairs, found: Fit) -> tuple[
     why = f"it puts the right candidate first more often for held-out words of {whose}; worth: {worth}"
     full = Features.between(task.source.words, task.target.words)
     return replace(prior, features=full), Choice("edge prior", "learned", why, measured, words)
+
+
+def apart_from(pairs: Pairs, others: Pairs) -> Pairs:
+    """Leave out pairs that share a word with others."""
+    apart = ~(np.isin(pairs[0], others[0]) | np.isin(pairs[1], others[1]))
+    return pairs[0][apart], pairs[1][apart]
 
 
 def confident(task: Task, settings: Settings, found: Fit) -> Pairs:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +24,15 @@ from bilex.lexicon import Lexicon
 from bilex.mapping import unit
 from bilex.rundir import CYCLES
 
-__all__ = ["Cycles", "Triple", "check_entries", "check_triple", "read_cycles"]
+__all__ = ["Cycles", "Triple", "check_entries", "check_triple", "confirmed", "read_cycles", "witnessed"]
 
 HEADER = ("source", "target", "tested", "agreed", "agreement", "closeness")
 Partners = Mapping[str, Sequence[str]]
+Witnesses = Mapping[str, Mapping[str, float]]
+"""The partners of each word in a third language, and the probability that each of them is right."""
+
+MEETING, CHANCE = 0.5, 0.1  # python -m tools.confidence cycles
+DIGITS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,3 +163,40 @@ def check_entries(lexicon: Lexicon, others: Iterable[tuple[Partners, Partners, E
                 closeness[row] += float((left @ right.T).max())
     closeness = np.divide(closeness, tested, out=np.full(len(lexicon), np.nan), where=tested > 0)
     return Cycles(lexicon.source, lexicon.target, tested.astype(np.int64), agreed.astype(np.int64), closeness)
+
+
+def witnessed(
+    lexicon: Lexicon,
+    others: Iterable[tuple[Witnesses, Witnesses]],
+    meeting: float = MEETING,
+    chance: float = CHANCE,
+) -> Floats:
+    """Give the logarithm of how much more probable what third languages say of each entry is if it is right.
+
+    Each of `others` is a language: the partners there of the source words, and those of the target words. With q the
+    probability that the partners of both words are right, they meet in one word with probability
+    ``chance + (meeting - chance) q`` if the entry is right, and with probability `chance` if it is wrong. Where
+    several languages testify their mean counts, as if they were one: they share the hub, and with it its mistakes.
+    """
+    total, asked = np.zeros(len(lexicon)), np.zeros(len(lexicon))
+    for of_source, of_target in others:
+        for row, (s, t) in enumerate(zip(lexicon.source, lexicon.target, strict=True)):
+            ours, theirs = of_source.get(s, {}), of_target.get(t, {})
+            if not ours or not theirs:
+                continue
+            asked[row] += 1
+            common = [ours[word] * theirs[word] for word in ours.keys() & theirs.keys()]
+            if common:
+                total[row] += np.log1p((meeting - chance) / chance * max(common))
+            else:
+                total[row] += np.log1p(-(meeting - chance) / (1 - chance) * max(ours.values()) * max(theirs.values()))
+    return np.divide(total, asked, out=total, where=asked > 0)
+
+
+def confirmed(lexicon: Lexicon, ratios: Floats) -> Lexicon:
+    """Add what others say to the log-odds of each entry's confidence; what a person has said is not moved."""
+    if lexicon.confidence is None:
+        return lexicon
+    sure = lexicon.confidence
+    moved = sure / (sure + (1 - sure) * np.exp(-ratios))
+    return replace(lexicon, confidence=np.where((sure > 0) & (sure < 1), moved, sure).round(DIGITS))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bilex.cycles import Cycles, Triple, check_entries, check_triple, partners
+from bilex.cycles import Cycles, Triple, check_entries, check_triple, confirmed, partners, witnessed
 from bilex.embeddings import Embeddings
 from bilex.engines.base import Engine
 from bilex.errors import BilexError, BilexWarning, NothingMatchedWarning
@@ -26,7 +26,7 @@ from bilex.mapping import apply, fit_maps
 from bilex.methods import DEFAULT_METHOD, Method
 from bilex.progress import Reporter
 from bilex.runs import Run
-from bilex.seeds import IDENTICAL, SeedLike
+from bilex.seeds import IDENTICAL, Guessed, SeedLike
 from bilex.version import __version__
 
 __all__ = ["Many", "in_hub", "induce_many"]
@@ -163,6 +163,7 @@ def induce_many(
     if not many.lexicons:
         raise BilexError(f"nothing was matched between {hub} and any other language; give dictionaries as seeds")
     check_cycles(many, sides)
+    hear_witnesses(many)
     return many
 
 
@@ -186,7 +187,7 @@ def leave_out(many: Many, pair: Pair, why: str) -> None:
     warnings.warn(f"{'-'.join(pair)} is left out: {why}", BilexWarning, stacklevel=3)
 
 
-def through_hub(many: Many, pair: Pair) -> list[tuple[str, str]] | None:
+def through_hub(many: Many, pair: Pair) -> Guessed | None:
     """Pair the words of two languages that have the same partner in the hub: mutual neighbours, if there are any."""
     lexicons = [many.lexicons.get((many.hub, name)) for name in pair]
     first, second = lexicons
@@ -200,7 +201,7 @@ def through_hub(many: Many, pair: Pair) -> list[tuple[str, str]] | None:
             }
             for one in (first, second)
         ]
-        pairs = [(a, b) for word, ours in ways[0].items() for a in ours for b in ways[1].get(word, ())]
+        pairs = Guessed((a, b) for word, ours in ways[0].items() for a in ours for b in ways[1].get(word, ()))
         if pairs:
             return pairs
     return None
@@ -233,6 +234,42 @@ def check_cycles(many: Many, sides: Mapping[str, Embeddings]) -> None:
         ways = [(way(a, c), way(b, c), sides[c]) for c in many.languages if c not in (a, b)]
         known = [(ours, theirs, words) for ours, theirs, words in ways if ours is not None and theirs is not None]
         many.cycles[a, b] = check_entries(lexicon, known)
+
+
+def hear_witnesses(many: Many) -> None:
+    """Let what the other languages say of each entry move its confidence."""
+    before = dict(many.lexicons)
+
+    @cache
+    def way(start: str, end: str) -> dict[str, dict[str, float]] | None:
+        return witnesses(before, start, end)
+
+    for (a, b), unheard in before.items():
+        ways = [(way(a, c), way(b, c)) for c in many.languages if c not in (a, b)]
+        ratios = witnessed(unheard, [(one, other) for one, other in ways if one is not None and other is not None])
+        many.lexicons[a, b] = lexicon = confirmed(unheard, ratios)
+        if (a, b) in many.runs:
+            run = many.runs[a, b]
+            many.runs[a, b] = replace(run, lexicon=lexicon, info=with_cycles(run.info, lexicon))
+
+
+def witnesses(lexicons: Mapping[Pair, Lexicon], start: str, end: str) -> dict[str, dict[str, float]] | None:
+    """Give the partners of each word of a language in another one, and how sure they are; None if there is no run."""
+    reverse = (start, end) not in lexicons
+    lexicon = lexicons.get((end, start) if reverse else (start, end))
+    if lexicon is None or lexicon.confidence is None:
+        return None
+    found: dict[str, dict[str, float]] = {}
+    sides = (lexicon.target, lexicon.source) if reverse else (lexicon.source, lexicon.target)
+    for word, other, sure in zip(*sides, lexicon.confidence.tolist(), strict=True):
+        found.setdefault(word, {})[other] = sure
+    return found
+
+
+def with_cycles(info: dict[str, Any], lexicon: Lexicon) -> dict[str, Any]:
+    """Say in ``run.json`` that the confidence has heard the other languages."""
+    expected = round(lexicon.expected_precision, 4) if len(lexicon) else None
+    return {**info, "confidence": {**info["confidence"], "cycles": True, "expected_precision": expected}}
 
 
 def in_hub(run: Run) -> Embeddings:

@@ -22,7 +22,17 @@ from bilex.errors import BilexError, InputError
 from bilex.formats.pairs import read_pairs
 from bilex.reviews import is_reviewed, read_reviewed
 
-__all__ = ["IDENTICAL", "NUMERALS", "SEED_NAMES", "UNSUPERVISED", "Seed", "SeedLike", "check_seed", "find_seed"]
+__all__ = [
+    "IDENTICAL",
+    "NUMERALS",
+    "SEED_NAMES",
+    "UNSUPERVISED",
+    "Guessed",
+    "Seed",
+    "SeedLike",
+    "check_seed",
+    "find_seed",
+]
 
 IDENTICAL = "identical"
 NUMERALS = "numerals"
@@ -34,14 +44,18 @@ SeedLike = str | os.PathLike[str] | Iterable[tuple[str, str]]
 """``"identical"``, ``"numerals"``, ``"unsupervised"``, a dictionary's file name, ``"RUN/reviewed"`` or pairs."""
 
 
+class Guessed(list[tuple[str, str]]):
+    """Pairs that nobody has vouched for, such as what a third language suggests: a start, and no dictionary."""
+
+
 @dataclass(frozen=True, eq=False)
 class Seed:
     """The pairs of a seed that both vocabularies know, as rows in ascending order.
 
     `name` says where they came from; `given` counts the pairs before words without a vector were left out. `kept` and
-    `forbidden` are pairs that a reviewer has settled, known or not. `reviewed` says that the pairs are a lexicon after
-    its review, so that only the kept ones are anybody's word. `unanswered` are source words whose translations all lack
-    a vector.
+    `forbidden` are pairs that a reviewer has settled, known or not. `reviewed` says that the pairs are a lexicon, after
+    its review or guessed, so that only the kept ones are anybody's word. `unanswered` are source words whose
+    translations all lack a vector.
     """
 
     name: str
@@ -94,7 +108,7 @@ def find_seed(seed: SeedLike, source: Embeddings, target: Embeddings) -> Seed:
     found = look_up(pairs, source, target, "pairs")
     if not len(found):
         raise BilexError(f"none of the {len(pairs)} seed pairs is in both vocabularies; check their order and case")
-    return found
+    return replace(found, reviewed=isinstance(seed, Guessed))
 
 
 def check_seed(seed: str) -> None:

@@ -69,6 +69,10 @@ def test_the_runs_are_like_any_other_and_have_cycles_line_by_line(folder: Path, 
         assert (cycles.source, cycles.target) == (lexicon.source, lexicon.target)
         assert sum(map(right, lexicon.source, lexicon.target)) > 0.97 * len(lexicon)
         assert np.nanmean(cycles.agreement) > 0.95
+        run = package.Run.load(folder / "out" / pair)
+        assert run.info["confidence"]["cycles"] is True  # and the page says what the table does
+        assert run.info["confidence"]["expected_precision"] == round(run.lexicon.expected_precision, 4)
+        assert f"{run.lexicon.expected_precision:.0%}" in (folder / "out" / pair / "report.html").read_text("utf-8")
     outcome = bilex("translate", "out/b-c", "b-7", "-k", 1)
     assert (outcome.code, outcome.out.split("\t")[1]) == (0, "c-7")
     assert bilex("induce", "b.vec", "c.vec", "-o", "out/b-c", *FAST, "-q").code == 0

@@ -17,6 +17,7 @@ from bilex.errors import BilexError
 
 if TYPE_CHECKING:
     from bilex.engines.base import Engine
+    from bilex.lexicon import Lexicon
     from bilex.many import Many
     from bilex.runs import Run
 
@@ -176,14 +177,11 @@ class Writer:
     def __call__(self, run: Run) -> None:
         """Write one run, and the vectors of its target if it is from the hub."""
         from bilex.many import in_hub
-        from bilex.report import REPORT, write_report
 
         source, target = run.source.name, run.target.name
         place = self.folder / f"{source}-{target}"
         place.mkdir()
         run.info["command"] = self.command
-        if self.reporting is not None:
-            write_report(run, place / REPORT, self.reporting)
         run.write(place)
         if self.vectors is None:
             return
@@ -194,11 +192,12 @@ class Writer:
             in_hub(run).save(self.folder / f"{target}.{self.vectors}")
 
     def finish(self, many: Many, summary: dict[str, Any]) -> None:
-        """Write what is about all pairs; the summary lists all that was written."""
+        """Write what is known only when all pairs are; the summary lists all that was written."""
         from bilex.formats.atomic import atomic_write_text
         from bilex.rundir import CYCLES
 
         for pair, cycles in many.cycles.items():
+            self.confirm("-".join(pair), many.lexicons[pair])
             cycles.save(self.folder / "-".join(pair) / CYCLES)
         rows = ["\t".join(("first", "second", "third", "returned", "agreed", "agreement"))]
         for triple in many.triples:
@@ -208,6 +207,21 @@ class Writer:
         files = sorted({SUMMARY, *(path.name for path in self.folder.iterdir())})
         text = json.dumps({**summary, "files": files}, indent=2, ensure_ascii=False, allow_nan=False)
         atomic_write_text(self.folder / SUMMARY, text + "\n")
+
+    def confirm(self, name: str, lexicon: Lexicon) -> None:
+        """Write a pair's lexicon again, as the other languages see it, and its report."""
+        from bilex.many import with_cycles
+        from bilex.report import REPORT, write_report
+        from bilex.rundir import LEXICON, write_manifest
+        from bilex.runs import Run
+
+        place = self.folder / name
+        run = Run.load(place)
+        run = replace(run, lexicon=lexicon, info=with_cycles(run.info, lexicon))
+        run.lexicon.save(place / LEXICON)
+        write_manifest(place, run.info)
+        if self.reporting is not None:
+            write_report(run, place / REPORT, self.reporting)
 
 
 def check_replaceable(place: Path) -> None:
