@@ -18,6 +18,8 @@ from bilex.cycles import (
     check_entries,
     check_triple,
     confirmed,
+    log_ratio,
+    meetings,
     partners,
     read_cycles,
     witnessed,
@@ -127,10 +129,13 @@ def test_testimony_is_the_ratio_of_what_is_seen_if_right_and_if_wrong() -> None:
     entries = lexicon([("a0", "b0"), ("a1", "b1"), ("a2", "b2"), ("a3", "b3")])
     of_source = {"a0": {"c0": 0.8}, "a1": {"c1": 0.6}, "a2": {"c2": 0.9}}
     of_target = {"b0": {"c0": 0.5}, "b1": {"c9": 0.7}, "b3": {"c3": 0.9}}
-    found = np.exp(witnessed(entries, [(of_source, of_target)], meeting=0.7, chance=0.2))
-    met = 0.2 + (0.7 - 0.2) * 0.8 * 0.5
-    missed = 1 - (0.2 + (0.7 - 0.2) * 0.6 * 0.7)
-    np.testing.assert_allclose(found, [met / 0.2, missed / (1 - 0.2), 1, 1])
+    sure, met = meetings(entries, of_source, of_target)
+    np.testing.assert_allclose(sure, [0.8 * 0.5, 0.6 * 0.7, np.nan, np.nan])
+    assert met.tolist() == [True, False, False, False]
+    found = np.exp(log_ratio(sure[:2], met[:2], meeting=0.7, chance=0.2))
+    meet, miss = 0.2 + (0.7 - 0.2) * 0.8 * 0.5, 1 - (0.2 + (0.7 - 0.2) * 0.6 * 0.7)
+    np.testing.assert_allclose(found, [meet / 0.2, miss / (1 - 0.2)])
+    np.testing.assert_allclose(witnessed(entries, [(of_source, of_target)]), [*log_ratio(sure[:2], met[:2]), 0, 0])
 
 
 def test_languages_that_testify_count_as_one_together() -> None:

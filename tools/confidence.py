@@ -220,59 +220,67 @@ def learn_cycles(data: Path) -> None:
     seeds = {name: draw_pairs(words[name, "0-5000"], FEW, sides["en"], sides[name]) for name in ("fr", "fi")}
     with patch.object(many, "hear_witnesses"):  # the confidence before it has heard the other languages
         unheard = many.induce_many(sides, seeds).lexicons
-    asked = dict[str, Asked]()
+    train, test = dict[str, Asked](), dict[str, Asked]()
     for name, other in (("fr", "fi"), ("fi", "fr")):
         ways = [many.witnesses(unheard, place, other) for place in ("en", name)]
         assert ways[0] is not None and ways[1] is not None
-        asked[name] = Asked(unheard["en", name], (ways[0], ways[1]), {source for source, _ in seeds[name]})
-    grid = [(m / 100, c / 100) for m in range(10, 100, 2) for c in range(1, 60) if c < m]
-    learnt = {
-        key: min(grid, key=lambda pair: sum(asked[name].surprise(words[name, "0-5000"], *pair) for name in key))
-        for key in (("fr", "fi"), ("fr",), ("fi",))
-    }
+        given = {source for source, _ in seeds[name]}
+        for part, found in (("0-5000", train), ("5000-6500", test)):
+            asked = [pair for pair in words[name, part] if pair[0] not in given]
+            found[name] = Asked.of(unheard["en", name], (ways[0], ways[1]), asked)
+    learnt = {key: meeting_and_chance([train[name] for name in key]) for key in (("fr", "fi"), ("fr",), ("fi",))}
     both = learnt["fr", "fi"]
     print(f"MEETING, CHANCE = {both[0]}, {both[1]}; shipped are {cycles.MEETING}, {cycles.CHANCE}")
     print(f"from French words alone {learnt['fr',]}, from Finnish ones alone {learnt['fi',]}")
     titles = ("pair", "entries", "n", "right", "mean confidence", "calibration error", "surprise")
     lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
-    for name, each in asked.items():
-        for label, ratio in (("before", None), ("after", both)):
-            for title, confidence, right in each.sets(words[name, "5000-6500"], ratio):
-                figure = calibration_error(confidence, right)
+    for name, each in test.items():
+        for label, confidence in (("before", each.confidence), ("after", each.after(*both))):
+            for title, own in each.sets().items():
+                sure, right = confidence[own], each.right[own]
                 lines.append(
-                    f"| en-{name}, {label} | {title} | {len(right):,} | {right.mean():.3f} | {confidence.mean():.3f} | "
-                    f"{figure:.3f} | {surprise(confidence, right):.3f} |"
+                    f"| en-{name}, {label} | {title} | {len(right):,} | {right.mean():.3f} | {sure.mean():.3f} | "
+                    f"{calibration_error(sure, right):.3f} | {surprise(sure, right):.3f} |"
                 )
     between(CYCLES_BEGIN, lines)
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A lexicon of the English words, and what a third language has to say of it."""
+    """Entries of a lexicon whose source words a dictionary knows, and what a third language says of them."""
 
-    lexicon: Lexicon
-    ways: tuple[cycles.Witnesses, cycles.Witnesses]
-    given: set[str]
+    confidence: Floats
+    sure: Floats
+    met: NDArray[np.bool_]
+    right: NDArray[np.bool_]
 
-    def confidence(self, ratio: tuple[float, float] | None) -> Floats:
-        """Give the confidence before or after the third language was heard."""
-        ratios = np.zeros(len(self.lexicon)) if ratio is None else cycles.witnessed(self.lexicon, [self.ways], *ratio)
-        found = cycles.confirmed(self.lexicon, ratios).confidence
-        assert found is not None
-        return found
+    @classmethod
+    def of(cls, lexicon: Lexicon, ways: tuple[cycles.Witnesses, cycles.Witnesses], words: Words) -> Asked:
+        """Ask the dictionary and the third language."""
+        known, right = labels(lexicon, words)
+        sure, met = cycles.meetings(lexicon, *ways)
+        assert lexicon.confidence is not None
+        return cls(lexicon.confidence[known], sure[known], met[known], right[known])
 
-    def sets(self, words: Words, ratio: tuple[float, float] | None) -> list[tuple[str, Floats, NDArray[np.bool_]]]:
-        """Give confidence and truth of the entries that the words tell of: all, those tested, agreed and opposed."""
-        known, right = labels(self.lexicon, [pair for pair in words if pair[0] not in self.given])
-        heard = cycles.witnessed(self.lexicon, [self.ways])
-        confidence = self.confidence(ratio)
-        chosen = {"all": known, "agreed on": known & (heard > 0), "opposed": known & (heard < 0)}
-        return [(name, confidence[own], right[own]) for name, own in chosen.items()]
+    def after(self, meeting: float, chance: float) -> Floats:
+        """Give the confidence after the third language was heard."""
+        ratios = cycles.log_ratio(np.nan_to_num(self.sure), self.met, meeting, chance)
+        return np.asarray(self.confidence / (self.confidence + (1 - self.confidence) * np.exp(-ratios)))
 
-    def surprise(self, words: Words, meeting: float, chance: float) -> float:
-        """Give the negative log-likelihood of the truth about these words under two constants."""
-        _, confidence, right = self.sets(words, (meeting, chance))[0]
-        return surprise(confidence, right) * len(right)
+    def sets(self) -> dict[str, NDArray[np.bool_]]:
+        """Give all entries, those the third language agrees with and those it does not."""
+        tested = ~np.isnan(self.sure)
+        return {"all": np.ones(len(tested), np.bool_), "agreed on": tested & self.met, "opposed": tested & ~self.met}
+
+
+def meeting_and_chance(examples: Sequence[Asked]) -> tuple[float, float]:
+    """Find the two constants under which the truth about these entries is most probable."""
+    grid = [(meeting / 100, chance / 100) for meeting in range(2, 100) for chance in range(1, meeting)]
+
+    def wrong(constants: tuple[float, float]) -> float:
+        return sum(surprise(each.after(*constants), each.right) * len(each.right) for each in examples)
+
+    return min(grid, key=wrong)
 
 
 def surprise(confidence: Floats, right: NDArray[np.bool_]) -> float:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilex.arrays import Floats, Indices
 from bilex.embeddings import Embeddings
@@ -24,7 +25,17 @@ from bilex.lexicon import Lexicon
 from bilex.mapping import unit
 from bilex.rundir import CYCLES
 
-__all__ = ["Cycles", "Triple", "check_entries", "check_triple", "confirmed", "read_cycles", "witnessed"]
+__all__ = [
+    "Cycles",
+    "Triple",
+    "check_entries",
+    "check_triple",
+    "confirmed",
+    "log_ratio",
+    "meetings",
+    "read_cycles",
+    "witnessed",
+]
 
 HEADER = ("source", "target", "tested", "agreed", "agreement", "closeness")
 Partners = Mapping[str, Sequence[str]]
@@ -165,31 +176,43 @@ def check_entries(lexicon: Lexicon, others: Iterable[tuple[Partners, Partners, E
     return Cycles(lexicon.source, lexicon.target, tested.astype(np.int64), agreed.astype(np.int64), closeness)
 
 
-def witnessed(
-    lexicon: Lexicon,
-    others: Iterable[tuple[Witnesses, Witnesses]],
-    meeting: float = MEETING,
-    chance: float = CHANCE,
-) -> Floats:
-    """Give the logarithm of how much more probable what third languages say of each entry is if it is right.
+def meetings(lexicon: Lexicon, of_source: Witnesses, of_target: Witnesses) -> tuple[Floats, NDArray[np.bool_]]:
+    """Give for each entry the probability that the partners of both words are right, and whether they meet in one word.
 
-    Each of `others` is a language: the partners there of the source words, and those of the target words. With q the
-    probability that the partners of both words are right, they meet in one word with probability
-    ``chance + (meeting - chance) q`` if the entry is right, and with probability `chance` if it is wrong. Where
-    several languages testify their mean counts, as if they were one: they share the hub, and with it its mistakes.
+    The probability is NaN where a word has no partner: then the language says nothing.
+    """
+    sure, met = np.full(len(lexicon), np.nan), np.zeros(len(lexicon), np.bool_)
+    for row, (s, t) in enumerate(zip(lexicon.source, lexicon.target, strict=True)):
+        ours, theirs = of_source.get(s, {}), of_target.get(t, {})
+        if common := [ours[word] * theirs[word] for word in ours.keys() & theirs.keys()]:
+            sure[row], met[row] = max(common), True
+        elif ours and theirs:
+            sure[row] = max(ours.values()) * max(theirs.values())
+    return sure, met
+
+
+def log_ratio(sure: Floats, met: NDArray[np.bool_], meeting: float = MEETING, chance: float = CHANCE) -> Floats:
+    """Give the logarithm of how much more probable it is to meet, or not to, if an entry is right than if it is wrong.
+
+    With q the probability that the partners are right, they meet with probability ``chance + (meeting - chance) q`` if
+    the entry is right, and with probability `chance` if it is wrong.
+    """
+    met_or_not = np.where(met, (meeting - chance) / chance, -(meeting - chance) / (1 - chance))
+    return np.asarray(np.log1p(met_or_not * sure))
+
+
+def witnessed(lexicon: Lexicon, others: Iterable[tuple[Witnesses, Witnesses]]) -> Floats:
+    """Give what third languages say of each entry, as the logarithm of a ratio of likelihoods.
+
+    Each of `others` is a language: the partners there of the source words, and those of the target words. Where
+    several testify their mean counts, as if they were one: they share the hub, and with it its mistakes.
     """
     total, asked = np.zeros(len(lexicon)), np.zeros(len(lexicon))
     for of_source, of_target in others:
-        for row, (s, t) in enumerate(zip(lexicon.source, lexicon.target, strict=True)):
-            ours, theirs = of_source.get(s, {}), of_target.get(t, {})
-            if not ours or not theirs:
-                continue
-            asked[row] += 1
-            common = [ours[word] * theirs[word] for word in ours.keys() & theirs.keys()]
-            if common:
-                total[row] += np.log1p((meeting - chance) / chance * max(common))
-            else:
-                total[row] += np.log1p(-(meeting - chance) / (1 - chance) * max(ours.values()) * max(theirs.values()))
+        sure, met = meetings(lexicon, of_source, of_target)
+        tested = ~np.isnan(sure)
+        total[tested] += log_ratio(sure[tested], met[tested])
+        asked += tested
     return np.divide(total, asked, out=total, where=asked > 0)
 
 
