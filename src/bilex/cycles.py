@@ -42,7 +42,7 @@ Partners = Mapping[str, Sequence[str]]
 Witnesses = Mapping[str, Mapping[str, float]]
 """The partners of each word in a third language, and the probability that each of them is right."""
 
-MEETING, CHANCE = 0.5, 0.1  # python -m tools.confidence cycles
+MEETING, CHANCE = 0.39, 0.23  # python -m tools.confidence cycles
 DIGITS = 4
 
 
