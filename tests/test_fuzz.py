@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from trust.fuzz import add_up
 from trust.fuzz_targets import TARGETS, Reader, examples, shrink_buffers
 
 CRASHES = sorted(path for path in (Path(__file__).parent / "crashes").rglob("*") if path.is_file())
@@ -61,3 +63,14 @@ def test_damaged_files_end_in_our_own_error(reader: Reader, tmp_path: Path) -> N
 
 def test_every_reader_has_an_input_that_was_kept() -> None:
     assert {path.parent.name for path in CRASHES} == TARGETS.keys()
+
+
+def test_the_figures_of_several_runs_add_up(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    for number, executions, crashes in ((2, 20, {"a": "x", "b": "y"}), (10, 3, {"b": "y"}), (11, 0, {})):
+        figures = {"executions": executions, "accepted": 1, "crashes": crashes, "seconds": 0.5}
+        (tmp_path / "runs" / f"{number}.json").write_text(json.dumps(figures))
+    tally = add_up(tmp_path)
+    assert tally.row() == (23, 2, 2, 0, 2)
+    assert (tally.left, tally.seconds) == ({"b": "y"}, 1.0)
+    assert add_up(tmp_path / "nothing").executions == 0

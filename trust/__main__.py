@@ -21,11 +21,11 @@ from trust.page import page
 JSON, PAGE = "trust.json", "trust.md"
 
 
-def try_part(name: str, *, quick: bool = False, corpus: Path | None = None) -> dict[str, Any]:
-    """Run a part and say where and when that was; only the fuzzer has a corpus."""
+def try_part(name: str, *, quick: bool = False, **fuzzing: Any) -> dict[str, Any]:
+    """Run a part and say where and when that was; some options are the fuzzer's own."""
     module = import_module(f"trust.{name}")
     started = time.perf_counter()
-    result: dict[str, Any] = module.run(quick, corpus) if name == "fuzz" else module.run(quick)
+    result: dict[str, Any] = module.run(quick, **(fuzzing if name == "fuzz" else {}))
     return {
         "title": module.TITLE,
         "about": inspect.getdoc(module),
@@ -57,12 +57,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="a short version: shows that it runs, writes nothing")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent.parent / "docs", metavar="FOLDER")
     parser.add_argument("--corpus", type=Path, metavar="FOLDER", help="where the fuzzer keeps what it has done so far")
+    parser.add_argument("--executions", type=int, default=10**6, metavar="N", help="of each reader, in all its runs")
     options = parser.parse_args(arguments)
     if unknown := set(options.names) - set(PARTS):
         parser.error(f"no part is called {', '.join(sorted(unknown))}; choose from {', '.join(PARTS)}")
     failed = False
     for name in options.names or PARTS:
-        result = try_part(name, quick=options.quick, corpus=options.corpus)
+        result = try_part(name, quick=options.quick, corpus=options.corpus, executions=options.executions)
         print(f"{name}: {'ok' if result['ok'] else 'FAILED'} {json.dumps(result['figures'])}")
         failed |= not result["ok"]
         if not options.quick:
