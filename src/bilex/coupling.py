@@ -30,7 +30,7 @@ __all__ = ["SIZES", "couple"]
 
 SIZES = (4000, 2000)  # of the most frequent words: two starts, since none is always good
 HOT, COLD = 0.7, 4.0
-STEPS = 40
+STEPS = 80
 ROUNDS = 6  # of Sinkhorn's in each E-step, from where the last one ended
 FIRST_ROUNDS = 15
 FIRST_RANK = 10.0  # the most frequent words' ranks say little
