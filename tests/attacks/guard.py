@@ -23,7 +23,7 @@ from typing import IO, NamedTuple
 
 __all__ = ["Guard", "Verdict"]
 
-PATIENCE = 15  # seconds, then the fork is ended
+PATIENCE = 60  # seconds, then the fork is ended; a busy machine takes its time
 
 
 class Verdict(NamedTuple):
