@@ -27,11 +27,15 @@ ROOT = Path(__file__).parent.parent
 ENOUGH = 0.95
 AS_PYTHON = (
     "tests/kernels",
-    "tests/engines/test_local.py",
+    "tests/engines/test_reuse.py",
     "tests/formats/test_text.py",
+    "tests/test_edge_prior.py",
     "tests/test_marginals.py",
-    "tests/test_matching.py",
-    "tests/test_orthography.py",
+    "tests/web/test_lookup.py",
+    # Compiled code is silent when a number overflows, numpy's is not, and these count the warnings.
+    "--deselect=tests/formats/test_text.py::test_words_with_spaces_keep_them",
+    "--deselect=tests/formats/test_text.py::test_words_with_spaces_in_the_first_line_without_header",
+    "--deselect=tests/formats/test_text.py::test_zero_vectors",
 )
 COUNTS = ("num_statements", "covered_lines", "num_branches", "covered_branches")
 
