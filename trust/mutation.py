@@ -74,7 +74,6 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
             "share": f"{killed / total:.1%}",
             "not noticed, with a reason": sum(row[3] != UNKNOWN for row in survivors),
             "not noticed, not looked into": sum(row[3] == UNKNOWN for row in survivors),
-            "seconds for a fault, on average": sum(result["seconds"] for result in results) / total,
         },
         "tables": [
             {"title": "Faults by module", "columns": ["module", "faults", "noticed", "share"], "rows": rows},
