@@ -344,7 +344,8 @@ def test_mean_cosine_is_of_the_induced_pairs() -> None:
     nothing = Matching(np.zeros(0, np.int64), np.zeros(0, np.int64), 0.0, 0.0, np.zeros(3), np.zeros(2))
     pairs = replace(nothing, source=np.array([0, 1]), target=np.array([0, 1]))
     assert mean_cosine(theta, source, target, pairs) == pytest.approx((1 + np.sqrt(0.5)) / 2)
-    assert mean_cosine(theta, source / 100, target / 100, pairs) == pytest.approx((1 + np.sqrt(0.5)) / 2)
+    shorter = np.float32(0.01)
+    assert mean_cosine(theta, source * shorter, target * shorter, pairs) == pytest.approx((1 + np.sqrt(0.5)) / 2)
     assert mean_cosine(theta, source, target, nothing) == 0
     zero = replace(nothing, source=np.array([2]), target=np.array([0]))
     assert mean_cosine(theta, source, target, zero) == 0  # and not undefined
