@@ -307,13 +307,16 @@ def test_why_stop() -> None:
     assert why_stop([*iterations(0.5, pairs=2660), *iterations(0.5, pairs=2675)], options) == em.CONVERGED
     assert why_stop(iterations(0.5, 0.75), replace(options, tolerance=0.25)) == ""  # less than that, not as much
     assert why_stop([], options) == ""
+    slack = replace(options, slack=0.04, tightening=0.04)  # gone in the second iteration
+    assert why_stop(iterations(0.5, 0.5), slack) == em.CONVERGED
+    assert why_stop(iterations(0.5, 0.5), replace(slack, tightening=0.03)) == ""
 
 
 def test_the_defaults_are_the_papers() -> None:
     plain = Settings()
     assert plain == Settings(Prior.named("1:1"), 3, None, 1e-6, 100, "viterbi", "orthogonal", Steps(), 1.0, True)
     assert plain.warm_start and not (plain.exact or plain.slack or plain.match_all)
-    assert (plain.weights, plain.supervision) == ("likelihood", "start")
+    assert (plain.weights, plain.supervision, plain.tightening) == ("likelihood", "start", 0.02)
 
 
 def test_a_stopwatch_gives_each_part_the_time_since_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
