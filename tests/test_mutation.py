@@ -67,7 +67,7 @@ def test_long_lines_are_cut_down_to_the_fault() -> None:
 def test_faults_are_noticed_in_forks() -> None:
     """A short version of the long trial."""
     result = run(quick=True)
-    assert result["ok"] and result["figures"]["faults"] == result["figures"]["noticed"] == 2
+    assert result["ok"] and result["figures"]["faults tried"] == result["figures"]["noticed"] == 2
 
 
 def test_results_are_kept_and_tried_again_only_where_that_can_help(tmp_path: Path) -> None:

@@ -55,8 +55,8 @@ def attempt(path: Path, share: float, modules: Sequence[str], tests: Sequence[st
     ]
 
 
-def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """Count what was noticed, and list what was not."""
+def summary(results: list[dict[str, Any]], untried: int = 0) -> dict[str, Any]:
+    """Count what was noticed, and list what was not; `untried` are still to be tried."""
     rows, survivors = [], []
     for module in dict.fromkeys(result["module"] for result in results):
         tried = [result for result in results if result["module"] == module]
@@ -69,7 +69,8 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "ok": all(row[2] >= ENOUGH * row[1] for row in rows),
         "figures": {
-            "faults": total,
+            "faults tried": total,
+            "still to be tried": untried,
             "noticed": killed,
             "share": f"{killed / total:.1%}",
             "not noticed, with a reason": sum(row[3] != UNKNOWN for row in survivors),
