@@ -52,6 +52,7 @@ TESTS = (
     "test_marginals",
     "test_matching",
     "test_methods",
+    "test_methods_toml",
     "test_model",
     "test_pricing",
     "test_priors",
