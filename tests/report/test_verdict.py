@@ -91,21 +91,6 @@ def test_a_few_words_are_too_few_to_judge_by(languages: Languages) -> None:
     sentences(verdict)
 
 
-def test_without_a_seed_two_weak_signs_are_enough_to_condemn_a_run(good: Run) -> None:
-    configuration = good.info["configuration"]
-    without = {**configuration, "seed": {"name": "unsupervised", "given": 400, "used": 400}}
-    sound = replace(judge(good).figures, seed_near=None)
-    assert decide(sound, without).level == SOUND
-    one = replace(sound, mutual=0.19)
-    assert (decide(one, configuration).level, decide(one, without).level) == (SOUND, SOUND)
-    two = replace(one, returning=0.22)  # as from English and German of small corpora, of which nothing was right
-    assert decide(two, configuration).level == DOUBTFUL
-    verdict = decide(two, without)
-    assert verdict.level == FAILED
-    assert verdict.reasons[0].startswith("No seed was given")
-    sentences(verdict)
-
-
 @pytest.mark.parametrize("order", ["shuffled", "alphabetical"])
 def test_vectors_in_another_order_are_doubted_but_not_condemned(languages: Languages, order: str) -> None:
     """Frequency says nothing then."""

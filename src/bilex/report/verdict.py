@@ -64,7 +64,6 @@ from bilex.em import CONVERGED, SEED_ONLY
 from bilex.report.evidence import SMALL, Evidence, gather, induced_pairs
 from bilex.report.words import number, percent
 from bilex.runs import Run
-from bilex.seeds import UNSUPERVISED
 
 __all__ = ["DOUBTFUL", "FAILED", "SOUND", "Sign", "Verdict", "decide", "judge"]
 
@@ -129,14 +128,11 @@ def decide(evidence: Evidence, configuration: dict[str, Any]) -> Verdict:
     """Draw the verdict from the figures."""
     signs = read_signs(evidence)
     levels = {sign.key: sign.level for sign in signs}
-    unseeded = configuration["seed"]["name"] == UNSUPERVISED
-    level = weigh(evidence, levels, unseeded=unseeded)
+    level = weigh(evidence, levels)
     reasons = [sign.sentence for sign in signs if sign.level == FAILED]
     reasons += [sign.sentence for sign in signs if sign.level == DOUBTFUL]
     if level == SOUND:
         reasons = [sign.sentence for sign in signs if sign.level == SOUND] + reasons
-    if level == FAILED and unseeded:
-        reasons.insert(0, "No seed was given, and the vectors alone did not lead to a lexicon.")
     if not evidence.pairs:
         reasons = ["No pair of words was matched."]
     elif not evidence.ordered:
@@ -147,12 +143,8 @@ def decide(evidence: Evidence, configuration: dict[str, Any]) -> Verdict:
     return Verdict(level, tuple(reasons), tuple(advise(level, levels, evidence, configuration)), signs, evidence)
 
 
-def weigh(evidence: Evidence, levels: dict[str, str], *, unseeded: bool = False) -> str:
-    """Put the signs together.
-
-    A run without a seed has nothing but the signs to speak for it, and frequency does not: it had a part in the start
-    (`bilex.coupling`). So there two weak signs are enough to condemn it.
-    """
+def weigh(evidence: Evidence, levels: dict[str, str]) -> str:
+    """Put the signs together."""
     if not evidence.pairs:
         return FAILED
     if too_small(evidence):
@@ -161,7 +153,7 @@ def weigh(evidence: Evidence, levels: dict[str, str], *, unseeded: bool = False)
     weak = [key for key, level in levels.items() if level != SOUND]
     if "matched" in failed or "frequency" in failed or len(failed) >= 3:
         return FAILED
-    if ("seed" in failed or unseeded) and len(weak) > 1:
+    if "seed" in failed and len(weak) > 1:
         return FAILED
     return SOUND if evidence.ordered and not failed and len(weak) <= 1 else DOUBTFUL
 
