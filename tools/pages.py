@@ -25,7 +25,7 @@ def command_line_page() -> str:
 
 def help_of(name: str, command: click.Command) -> str:
     """Give the help of a command, as wide as on the page."""
-    settings = {**command.context_settings, "terminal_width": 86, "max_content_width": 86}
+    settings = {**bilex.context_settings, **command.context_settings, "terminal_width": 86, "max_content_width": 86}
     with click.Context(command, info_name=name, **settings) as context:
         return command.get_help(context)
 
