@@ -10,6 +10,7 @@ import pytest
 from bilex import em
 from bilex.candidates import candidate_graph
 from bilex.constraints import Constraints, Pairs
+from bilex.edge_prior import EdgePrior, Features
 from bilex.em import Iteration, Settings, fit
 from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
@@ -225,3 +226,11 @@ def test_a_method_without_self_learning_has_no_e_step_to_disagree_with() -> None
 def test_parts_that_do_not_go_together(parts: dict[str, object], message: str) -> None:
     with pytest.raises(BilexError, match=message):
         Settings(**parts)  # type: ignore[arg-type]
+
+
+def test_a_learnt_prior_is_for_candidates_alone() -> None:
+    data = planted(0, n=30)
+    words = tuple(f"w{place}" for place in range(30))
+    prior = EdgePrior(Features.between(words, words), np.zeros(3), np.zeros(3))
+    with pytest.raises(BilexError, match="knows the candidates only; leave out exact"):
+        fit(data.source, data.target, data.seed(10), Settings(exact=True), ENGINE, edge_prior=prior)

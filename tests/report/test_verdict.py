@@ -91,6 +91,25 @@ def test_a_few_words_are_too_few_to_judge_by(languages: Languages) -> None:
     sentences(verdict)
 
 
+def test_a_seed_that_the_run_does_not_bear_out_condemns_it_with_one_more_weak_sign(good: Run) -> None:
+    configuration, figures = good.info["configuration"], judge(good).figures
+    denied = replace(figures, seed_near=0.1)
+    assert decide(denied, configuration).level == DOUBTFUL
+    assert decide(replace(denied, mutual=0.3), configuration).level == FAILED
+
+
+def test_advice_is_about_what_was_asked_for(good: Run) -> None:
+    configuration, figures = good.info["configuration"], judge(good).figures
+    method = {**configuration["method"], "max_rank": 200, "log_odds": 0.5}
+    asked = {**configuration, "seed": {**configuration["seed"], "name": "numerals"}, "method": method}
+    verdict = decide(replace(figures, mutual=0.3, frequency=0.3), asked)
+    assert verdict.level == DOUBTFUL
+    for part in ("`--seed identical`", "more words than 200", "Leave out `--log-odds`"):
+        assert any(part in advice for advice in verdict.advice), part
+        assert not any(part in advice for advice in judge(good).advice)
+    sentences(verdict)
+
+
 @pytest.mark.parametrize("order", ["shuffled", "alphabetical"])
 def test_vectors_in_another_order_are_doubted_but_not_condemned(languages: Languages, order: str) -> None:
     """Frequency says nothing then."""
