@@ -43,7 +43,7 @@ def test_equals_a_full_search_at_every_iteration_of_em() -> None:
     noisy = source @ turn.T + 0.16 * rng.normal(size=source.shape)
     target = (noisy / np.linalg.norm(noisy, axis=1, keepdims=True)).astype(np.float32)
     witness, pairs = Witness(), np.arange(12)
-    result = fit(source, target, (pairs, pairs), Settings(), witness)
+    result = fit(source, target, (pairs, pairs), Settings(tolerance=0, max_iterations=10), witness)
     assert len(witness.searched) == len(result.iterations) > 3
     assert witness.searched[0] == 400
     assert witness.searched[-1] < 200  # once the map has settled, most answers still hold

@@ -108,6 +108,9 @@ def test_advice_is_about_what_was_asked_for(good: Run) -> None:
         assert any(part in advice for advice in verdict.advice), part
         assert not any(part in advice for advice in judge(good).advice)
     sentences(verdict)
+    many = decide(replace(figures, mutual=0.3, hubness=10.0, seen=(20_000, 20_000)), configuration)
+    assert any("`--max-rank 10000`" in advice for advice in many.advice)
+    assert any("corrects for hubs" in advice for advice in many.advice)
 
 
 @pytest.mark.parametrize("order", ["shuffled", "alphabetical"])
