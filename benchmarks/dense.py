@@ -9,14 +9,14 @@ import numpy as np
 
 from benchmarks.graphs import Languages, fitted_map, languages
 from benchmarks.results import Result, stopwatch
-from bilex.arrays import Floats, Indices
-from bilex.candidates import candidate_graph
-from bilex.engines.local import LocalEngine
-from bilex.matching import Matching, solve
-from bilex.model import Theta
-from bilex.pricing import dense_matching
-from bilex.priors import Prior
-from bilex.weights import likelihood
+from bilex.matching.candidates import candidate_graph
+from bilex.matching.dense import dense_matching
+from bilex.matching.solver import Matching, solve
+from bilex.model.prior import Prior
+from bilex.model.theta import Theta
+from bilex.model.weights import likelihood
+from bilex.numerics.types import Floats, Indices
+from bilex.search.local import LocalEngine
 
 __all__ = ["benchmark"]
 

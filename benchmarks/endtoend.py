@@ -21,7 +21,7 @@ from benchmarks.loading import write_text
 from benchmarks.memory import largest_resident_size, status
 from benchmarks.results import Result
 from benchmarks.topk import float32
-from bilex.arrays import Vectors
+from bilex.numerics.types import Vectors
 
 __all__ = ["benchmark"]
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from starlette.testclient import TestClient
 
-from bilex.embeddings import Embeddings
-from bilex.lexicon import Lexicon
-from bilex.mapping import unit
-from bilex.model import Theta
-from bilex.retrieval import SharedSpace
-from bilex.runs import Run
+from bilex.lexicon.lexicon import Lexicon
+from bilex.model.theta import Theta
+from bilex.numerics.rows import unit
+from bilex.runs.run import Run
+from bilex.search.space import SharedSpace
+from bilex.vectors.embeddings import Embeddings
 from bilex.web.app import create_app
 from bilex.web.explorer import Explorer
 from bilex.web.security import cookie_of

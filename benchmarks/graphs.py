@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bilex.arrays import Floats, Indices, Vectors
-from bilex.engines.local import LocalEngine
-from bilex.matching import Graph
-from bilex.model import Theta
+from bilex.matching.solver import Graph
+from bilex.model.theta import Theta
+from bilex.numerics.types import Floats, Indices, Vectors
+from bilex.search.local import LocalEngine
 
 __all__ = ["MAPS", "Languages", "candidate_graph", "fitted_map", "languages", "mapped", "unit_vectors"]
 

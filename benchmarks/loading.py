@@ -13,8 +13,8 @@ import numpy as np
 
 from benchmarks.graphs import unit_vectors
 from benchmarks.results import Result, stopwatch
-from bilex.arrays import Vectors
-from bilex.embeddings import load
+from bilex.numerics.types import Vectors
+from bilex.vectors.embeddings import load
 
 __all__ = ["benchmark", "write_text"]
 

@@ -12,8 +12,8 @@ from statistics import median
 from benchmarks import peers
 from benchmarks.graphs import MAPS, candidate_graph
 from benchmarks.results import Result, stopwatch
-from bilex.matching import Graph, Matching, solve
-from bilex.priors import Prior
+from bilex.matching.solver import Graph, Matching, solve
+from bilex.model.prior import Prior
 
 __all__ = ["benchmark"]
 

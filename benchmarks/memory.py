@@ -16,9 +16,9 @@ import numpy as np
 
 from benchmarks.graphs import unit_vectors
 from benchmarks.results import Result
-from bilex.em import Settings, fit
-from bilex.engines.local import LocalEngine
-from bilex.priors import Prior
+from bilex.em.em import Settings, fit
+from bilex.model.prior import Prior
+from bilex.search.local import LocalEngine
 
 __all__ = ["benchmark", "measure"]
 

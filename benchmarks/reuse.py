@@ -11,13 +11,13 @@ from statistics import median
 
 from benchmarks.graphs import languages
 from benchmarks.results import Result, cpu_time
-from bilex.arrays import Indices, Vectors
-from bilex.em import Settings, fit
-from bilex.embeddings import load
-from bilex.engines.base import Neighbours
-from bilex.engines.local import LocalEngine
-from bilex.engines.reuse import ReusingEngine
-from bilex.seeds import find_seed
+from bilex.em.em import Settings, fit
+from bilex.numerics.types import Indices, Vectors
+from bilex.search.engine import Neighbours
+from bilex.search.local import LocalEngine
+from bilex.search.reuse import ReusingEngine
+from bilex.seeds.seed import find_seed
+from bilex.vectors.embeddings import load
 
 __all__ = ["benchmark"]
 

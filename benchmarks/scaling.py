@@ -13,9 +13,9 @@ from benchmarks import memory, peers
 from benchmarks.graphs import candidate_graph, mapped
 from benchmarks.results import Result, stopwatch
 from benchmarks.topk import float32
-from bilex.engines.local import LocalEngine
-from bilex.matching import solve
-from bilex.priors import Prior
+from bilex.matching.solver import solve
+from bilex.model.prior import Prior
+from bilex.search.local import LocalEngine
 
 __all__ = ["benchmark"]
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks.graphs import mapped
 from benchmarks.results import Result, stopwatch
-from bilex.arrays import Indices, Vectors
-from bilex.engines.local import LocalEngine
-from bilex.kernels.int8 import available
-from bilex.threads import thread_count
+from bilex.numerics.threads import thread_count
+from bilex.numerics.types import Indices, Vectors
+from bilex.search.int8_kernel import available
+from bilex.search.local import LocalEngine
 
 __all__ = ["benchmark", "float32", "gemm_rate"]
 
@@ -124,7 +124,7 @@ def check(answers: dict[str, Indices]) -> None:
 
 def gemm_rate(queries: Vectors, targets: Vectors) -> float:
     """Measure the operations a second of one core in BLAS's float32 product, the limit of the float32 filter."""
-    from bilex.threads import single_threaded_blas
+    from bilex.numerics.threads import single_threaded_blas
 
     block, others = queries[:512], targets[:1024]
     with single_threaded_blas():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bilex.lexicon import Lexicon
+from bilex.lexicon.lexicon import Lexicon
 
 __all__ = ["HOSTILE", "hostile_lexicon"]
 

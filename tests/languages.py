@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.embeddings import Embeddings
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["Languages", "make_languages", "vec_text", "write_vec"]
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 import bilex
-from bilex.embeddings import Embeddings
 from bilex.errors import BilexError
-from bilex.formats.writers import write_vectors
-from bilex.lexicon import Lexicon
-from bilex.matching import GAP_LIMIT
-from bilex.seeds import SeedLike
+from bilex.lexicon.lexicon import Lexicon
+from bilex.matching.solver import GAP_LIMIT
+from bilex.seeds.seed import SeedLike
+from bilex.vectors.embeddings import Embeddings
+from bilex.vectors.writers import write_vectors
 from tests.oracles import random_orthogonal
 
 RNG = np.random.default_rng(0)
@@ -114,7 +114,7 @@ def test_a_matching_without_its_proof_is_an_error_and_not_a_warning(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The solver is made to leave out one of the best edges."""
-    from bilex.kernels import matching
+    from bilex.matching import solver_kernel as matching
 
     solve = matching.solve
 
@@ -131,7 +131,7 @@ def test_a_matching_without_its_proof_is_an_error_and_not_a_warning(
 
 
 def test_a_dense_matching_without_its_proof_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bilex import pricing
+    from bilex.matching import dense as pricing
 
     found = pricing.violations
     monkeypatch.setattr(pricing, "violations", lambda *arguments: (*found(*arguments)[:2], 1.0))

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import bilex
-from bilex.engines import open_engine
-from bilex.engines.local import LocalEngine
+from bilex.search.engines import open_engine
+from bilex.search.local import LocalEngine
 from tests.cli.helpers import spawn
 from tests.languages import Languages, make_languages, write_vec
 

@@ -10,7 +10,7 @@ import pytest
 
 from bilex import METHODS
 from bilex.cli import bilex
-from bilex.priors import PRIOR_NAMES
+from bilex.model.prior import PRIOR_NAMES
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import bilex
-from bilex.em import Iteration
-from bilex.embeddings import Embeddings
-from bilex.engines.local import LocalEngine
+from bilex.em.em import Iteration
+from bilex.em.progress import Reporter
 from bilex.errors import BilexError, BilexWarning
-from bilex.priors import PRIOR_NAMES, Prior
-from bilex.progress import Reporter
-from bilex.retrieval import CROWD
+from bilex.model.prior import PRIOR_NAMES, Prior
+from bilex.search.local import LocalEngine
+from bilex.search.space import CROWD
+from bilex.vectors.embeddings import Embeddings
 from tests import oracles
 from tests.languages import Languages, make_languages, write_vec
 

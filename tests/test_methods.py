@@ -9,7 +9,7 @@ import pytest
 
 from bilex.errors import BilexError
 from bilex.methods import DEFAULT_METHOD, METHODS, Method, find_method
-from bilex.priors import PRIOR_NAMES, Prior
+from bilex.model.prior import PRIOR_NAMES, Prior
 
 
 def test_the_default_decides_by_itself_and_ruder2018_is_the_paper() -> None:

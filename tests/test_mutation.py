@@ -36,7 +36,7 @@ def test_each_mutant_has_one_fault_in_code_that_runs() -> None:
     assert len(set(found)) == len(found)
 
 
-@pytest.mark.parametrize("module", ["priors", "candidates"])
+@pytest.mark.parametrize("module", ["model.prior", "matching.candidates"])
 def test_every_module_gives_mutants_that_compile(module: str) -> None:
     source = (ROOT / "src" / "bilex" / f"{module}.py").read_text("utf-8")
     whole = ast.unparse(ast.parse(source))
@@ -72,12 +72,12 @@ def test_faults_are_noticed_in_forks() -> None:
 
 def test_results_are_kept_and_tried_again_only_where_that_can_help(tmp_path: Path) -> None:
     path = tmp_path / "results"
-    trials = Trials(path, ("candidates",), 1.0, "tests of today")
+    trials = Trials(path, ("matching.candidates",), 1.0, "tests of today")
     first, second, *others = trials.todo()
     trials.keep(*first, "a test", 0.1)
     trials.keep(*second, None, 0.1)
     assert [mutant.key for _, mutant in trials.todo()] == [mutant.key for _, mutant in others]
-    later = Trials(path, ("candidates",), 1.0, "tests of tomorrow")
+    later = Trials(path, ("matching.candidates",), 1.0, "tests of tomorrow")
     assert [mutant.key for _, mutant in later.todo()] == [mutant.key for _, mutant in (second, *others)]
 
 
@@ -98,7 +98,7 @@ def test_every_reason_belongs_to_a_fault_that_there_is() -> None:
 
 
 def test_a_fault_in_a_function_goes_into_the_functions_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = ROOT / "src" / "bilex" / "priors.py"
+    path = ROOT / "src" / "bilex" / "model" / "prior.py"
     copy = ModuleType("a_copy_of_priors")
     copy.__file__ = str(path)
     monkeypatch.setitem(sys.modules, copy.__name__, copy)

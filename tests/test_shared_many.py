@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from bilex import cli
-from bilex.cycles import Cycles, read_cycles
+from bilex.multilingual.cycles import Cycles, read_cycles
 from tests.test_shared_data import DATA
 
 pytestmark = [

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import bilex
-from bilex import expectation
-from bilex.embeddings import Embeddings
-from bilex.engines.local import LocalEngine
+from bilex.em import e_steps as expectation
 from bilex.errors import BilexWarning
 from bilex.methods import METHODS
+from bilex.search.local import LocalEngine
+from bilex.vectors.embeddings import Embeddings
 from tests.languages import Languages, make_languages
 
 SELF_LEARNING = [name for name, method in METHODS.items() if method.self_learning]

@@ -11,8 +11,8 @@ import pytest
 
 import bilex
 from bilex.errors import BilexError
-from bilex.reviews import ACCEPTED, Reviews
-from bilex.runs import Run
+from bilex.lexicon.reviews import ACCEPTED, Reviews
+from bilex.runs.run import Run
 from tests.languages import make_languages
 from trust.truncation import cut_file, cuts
 

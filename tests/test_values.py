@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bilex.em import Fit, Iteration, Settings, State
-from bilex.mapping import Steps
-from bilex.matching import Graph, Matching
-from bilex.model import Expectation, Theta
-from bilex.priors import Prior
+from bilex.em.em import Fit, Iteration, Settings, State
+from bilex.matching.solver import Graph, Matching
+from bilex.model.maps import Steps
+from bilex.model.prior import Prior
+from bilex.model.theta import Expectation, Theta
 
 
 def theta() -> Theta:

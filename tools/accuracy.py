@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from bilex import load
-from bilex.engines.local import LocalEngine
 from bilex.evaluation.translation import evaluate_translation
-from bilex.formats.pairs import read_pairs
-from bilex.learning import learn
+from bilex.runs.learning import learn
+from bilex.search.local import LocalEngine
+from bilex.seeds.dictionaries import read_pairs
 from bilex.version import __version__
 
 DEFAULT = "bilex"

@@ -1,10 +1,12 @@
 """Learn the shipped calibration, and measure how well calibrated lexicons are.
 
-``python -m tools.confidence learn DATA`` learns `bilex.confidence.SHIPPED`: runs of the default method from 25 pairs of
+``python -m tools.confidence learn DATA`` learns `bilex.confidence.assessment.SHIPPED`: runs of the default method from
+25 pairs of
 MUSE's train files, whose other words say which entries are right. It also prints how well the runs of each pair of
 languages are calibrated by those of the other pairs alone.
 
-``python -m tools.confidence cycles DATA`` learns `bilex.cycles.MEETING` and `CHANCE` from the train words of a run of
+``python -m tools.confidence cycles DATA`` learns `bilex.multilingual.cycles.MEETING` and `CHANCE` from the train words
+of a run of
 three languages (English, French and Finnish, from 25 pairs each), and writes the figures of docs/confidence.md on what
 the agreement of the languages adds: on the test words, before and after.
 
@@ -30,15 +32,16 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex import Lexicon, cycles, induce, load, many
-from bilex.arrays import Floats
-from bilex.calibration import Calibration, calibrate, calibration_error, reliability
-from bilex.confidence import FEATURES
-from bilex.embeddings import Embeddings
-from bilex.engines.local import LocalEngine
-from bilex.formats.pairs import read_pairs
-from bilex.learning import learn
-from bilex.readout import build_lexicon, evidence_for, rows_of_entries
+from bilex import Lexicon, induce, load
+from bilex.confidence.assessment import FEATURES
+from bilex.confidence.calibration import Calibration, calibrate, calibration_error, reliability
+from bilex.multilingual import cycles, many
+from bilex.numerics.types import Floats
+from bilex.runs.learning import learn
+from bilex.runs.readout import build_lexicon, evidence_for, rows_of_entries
+from bilex.search.local import LocalEngine
+from bilex.seeds.dictionaries import read_pairs
+from bilex.vectors.embeddings import Embeddings
 
 DOCS = Path(__file__).parent.parent / "docs"
 BEGIN, END = "<!-- begin: python -m tools.confidence measure -->", "<!-- end -->"
@@ -66,7 +69,7 @@ def labels(lexicon: Lexicon, words: Words) -> tuple[NDArray[np.bool_], NDArray[n
 
 
 def learn_shipped(data: Path) -> None:
-    """Print the coefficients for `bilex.confidence.SHIPPED`."""
+    """Print the coefficients for `bilex.confidence.assessment.SHIPPED`."""
     engine, features, right = LocalEngine(), dict[str, Floats](), dict[str, NDArray[np.bool_]]()
     for pair in LEARNT:
         source, target = read(data, pair)

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bilex.engines.local import LocalEngine
-from bilex.learning import learn
-from bilex.orthography import fold
+from bilex.runs.learning import learn
+from bilex.search.local import LocalEngine
+from bilex.vectors.spelling import fold
 from tools.accuracy import Bench, write_section
 
 PAIRS = ("en-fr", "en-fi")

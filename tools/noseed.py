@@ -1,7 +1,8 @@
 """What helps to start from no seed at all, and what does not: ``python -m tools.noseed``.
 
 Writes the section between the marks "noseed" of docs/accuracy.md. Each line changes one thing about the coupling that
-`--seed unsupervised` starts from (`bilex.coupling`). Measured are the share of its pairs that are right and where EM
+`--seed unsupervised` starts from (`bilex.seeds.coupling`). Measured are the share of its pairs that are right and
+where EM
 goes from there, on the words of MUSE's *train* files; runs are kept in a file of JSON lines, so that an interrupted
 measurement goes on where it was.
 """
@@ -17,12 +18,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from bilex import coupling, signatures
-from bilex.arrays import Indices
-from bilex.engines.local import LocalEngine
 from bilex.evaluation.translation import evaluate_translation
-from bilex.learning import learn
 from bilex.methods import METHODS
+from bilex.numerics.types import Indices
+from bilex.runs.learning import learn
+from bilex.search.local import LocalEngine
+from bilex.seeds import coupling, signatures
 from tools.accuracy import Bench, write_section
 
 PAIRS = ("en-fi", "en-fr")

@@ -26,7 +26,7 @@ SECTIONS = {
     ),
     "reuse": (
         "Reuse between iterations",
-        "What the search of an iteration costs once the map has settled, with the bound of `engines/reuse.py`.",
+        "What the search of an iteration costs once the map has settled, with the bound of `search/reuse.py`.",
     ),
     "loading": (
         "Loading",

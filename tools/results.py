@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bilex import load
-from bilex.formats.pairs import read_pairs
+from bilex.seeds.dictionaries import read_pairs
 from bilex.version import __version__
 from tools.accuracy import BEGIN
 

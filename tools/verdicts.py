@@ -1,7 +1,8 @@
 """Measure how well the verdict tells good runs from bad ones: ``python -m tools.verdicts DATA [chosen|fresh|later]``.
 
 Prints P@1, which the verdict does not know, beside the verdict and its signs, and then a summary. ``chosen`` are runs
-that the limits in `bilex.report.verdict` were set on; ``fresh`` are runs that nobody looked at before the limits stood:
+that the limits in `bilex.confidence.verdict` were set on; ``fresh`` are runs that nobody looked at before the limits
+stood:
 the other directions, seeds drawn at random, other sizes, and pairs of languages that the first do not have. ``later``
 are more draws from weak seeds, made after the fresh ones had moved one limit.
 DATA is a folder with ``en.vec.gz``, ``fr.vec.gz``, ``fi.vec.gz``, ``en-books-law.vec.gz``, ``de-books-law.vec.gz`` and
@@ -20,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from bilex.embeddings import Embeddings, load
-from bilex.formats.pairs import read_pairs
 from bilex.induction import induce
 from bilex.report import judge
-from bilex.seeds import SeedLike
+from bilex.seeds.dictionaries import read_pairs
+from bilex.seeds.seed import SeedLike
+from bilex.vectors.embeddings import Embeddings, load
 
 Pairs = list[tuple[str, str]]
 

@@ -2,7 +2,8 @@
 
 A branch is one way out of a condition or a loop: all have to be taken. Processes that tests start are counted too.
 What numba compiles cannot be followed, so the kernels' tests are run once more as plain Python. The generator of an
-instruction for the CPU (`tile` in `kernels/int8.py`), which is run when numba compiles, and annotations do not count;
+instruction for the CPU (`tile` in `search/int8_kernel.py`), which is run when numba compiles, and annotations do not
+count;
 what needs packages that `make install` does not install (PyTorch) counts as not reached. At least 95% of lines and
 branches together have to be reached. `make coverage` is this part.
 """
@@ -26,16 +27,20 @@ TITLE = "Lines and branches that tests reach"
 ROOT = Path(__file__).parent.parent
 ENOUGH = 0.95
 AS_PYTHON = (
-    "tests/kernels",
-    "tests/engines/test_reuse.py",
-    "tests/formats/test_text.py",
-    "tests/test_edge_prior.py",
-    "tests/test_marginals.py",
+    "tests/matching/test_solver_kernel.py",
+    "tests/vectors/test_parse_kernel.py",
+    "tests/confidence/test_rivals_kernel.py",
+    "tests/em/test_sinkhorn_kernel.py",
+    "tests/search/test_int8_kernel.py",
+    "tests/search/test_reuse.py",
+    "tests/vectors/test_text.py",
+    "tests/model/test_edge_prior.py",
+    "tests/confidence/test_posterior.py",
     "tests/web/test_lookup.py",
     # Compiled code is silent when a number overflows, numpy's is not, and these count the warnings.
-    "--deselect=tests/formats/test_text.py::test_words_with_spaces_keep_them",
-    "--deselect=tests/formats/test_text.py::test_words_with_spaces_in_the_first_line_without_header",
-    "--deselect=tests/formats/test_text.py::test_zero_vectors",
+    "--deselect=tests/vectors/test_text.py::test_words_with_spaces_keep_them",
+    "--deselect=tests/vectors/test_text.py::test_words_with_spaces_in_the_first_line_without_header",
+    "--deselect=tests/vectors/test_text.py::test_zero_vectors",
 )
 # It may take a second, which is not enough while lines are counted.
 TOO_SLOW = "--deselect=tests/attacks/test_vectors.py::test_a_gzip_bomb"
@@ -46,8 +51,8 @@ def run(quick: bool) -> dict[str, Any]:
     """Run all tests; in a hurry, those of one module, of which nothing may be missing."""
     if quick:
         with tempfile.TemporaryDirectory() as name:
-            measure(Path(name), ["tests/test_priors.py"])
-            return summary({"priors.py": report(Path(name))["src/bilex/priors.py"]})
+            measure(Path(name), ["tests/model/test_prior.py"])
+            return summary({"model/prior.py": report(Path(name))["src/bilex/model/prior.py"]})
     folder = ROOT / "build" / "coverage"
     shutil.rmtree(folder, ignore_errors=True)
     measure(folder, AS_PYTHON, NUMBA_DISABLE_JIT="1")

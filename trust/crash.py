@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from bilex.errors import BilexError
-from bilex.rundir import CHECKPOINT
-from bilex.runs import Run
+from bilex.files.run_directory import CHECKPOINT
+from bilex.runs.run import Run
 from tests.languages import make_languages, write_vec
 from trust.nursery import Ended, Nursery
 

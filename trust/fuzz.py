@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import bilex
-from bilex.embeddings import Embeddings
+from bilex.vectors.embeddings import Embeddings
 from tests.attacks.guard import Guard
 from trust.fuzz_targets import TARGETS
 

@@ -20,9 +20,9 @@ from typing import Any, Self
 import numpy as np
 
 import bilex
-from bilex.embeddings import Embeddings
 from bilex.errors import BilexError
-from bilex.formats.manifest import SHAPE
+from bilex.files.manifest import SHAPE
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["LONGEST", "TARGETS", "Reader", "examples", "shrink_buffers"]
 
@@ -63,8 +63,9 @@ class Inline:
 
 def shrink_buffers(change: Callable[[Any, str, Any], None] = setattr) -> None:
     """Make the readers' buffers and limits tiny."""
-    from bilex.engines import local
-    from bilex.formats import lines, streams, text, word2vec, wordlists
+    from bilex.files import lines, streams, wordlists
+    from bilex.search import local
+    from bilex.vectors import text, word2vec
 
     changes: dict[Any, dict[str, Any]] = {
         streams: {"BLOCK": 150, "_HEAD": 100, "_COMPRESSED_READ": 50, "_BOMB_SIZE": 200, "_BOMB_RATIO": 10},
@@ -181,14 +182,14 @@ def read_safetensors(reader: Reader, data: bytes) -> None:
 
 
 def read_dictionary(reader: Reader, data: bytes) -> None:
-    from bilex.formats.pairs import read_pairs
+    from bilex.seeds.dictionaries import read_pairs
 
     pairs = read_pairs(reader.write("a.txt", data))
     assert pairs and all(source and target for source, target in pairs)
 
 
 def read_similarity(reader: Reader, data: bytes) -> None:
-    from bilex.formats.similarity_sets import read_similarity_set
+    from bilex.evaluation.similarity_sets import read_similarity_set
 
     pairs = read_similarity_set(reader.write("a.txt", data))
     assert pairs and all(np.isfinite(pair.score) for pair in pairs)
@@ -215,10 +216,10 @@ def read_run(reader: Reader, data: bytes) -> None:
 
     The first byte says where: a whole file, or an entry of ``run.json``, or the model behind its header's length.
     """
+    from bilex.files.run_directory import LEXICON, MANIFEST, MODEL
     from bilex.report import judge
     from bilex.report.reproduce import circumstances, command_line, inputs, settings
-    from bilex.rundir import LEXICON, MANIFEST, MODEL
-    from bilex.runs import Run
+    from bilex.runs.run import Run
 
     kind = (data[0] if data else 0) % 5
     name, content = (MANIFEST, LEXICON, MODEL, MANIFEST, MODEL)[kind], data[1:]

@@ -25,13 +25,13 @@ from typing import Any
 import atheris
 
 GUIDED = [
-    "bilex.embeddings",
+    "bilex.vectors.embeddings",
     "bilex.experiments",
-    "bilex.formats",
-    "bilex.lexicon",
+    "bilex.vectors.formats",
+    "bilex.lexicon.lexicon",
     "bilex.methods",
-    "bilex.rundir",
-    "bilex.runs",
+    "bilex.files.run_directory",
+    "bilex.runs.run",
     "tomllib",
 ]
 PATIENCE = 5
@@ -41,10 +41,10 @@ PATIENCE = 5
 def main(name: str, executions: int, folder: Path) -> None:
     """Fuzz, and write the figures."""
     with atheris.instrument_imports(include=GUIDED):
+        import bilex.evaluation.similarity_sets
         import bilex.experiments.layouts
         import bilex.experiments.sweep
-        import bilex.formats.similarity_sets
-        import bilex.runs  # noqa: F401
+        import bilex.runs.run  # noqa: F401
         from trust.fuzz_targets import LONGEST, Reader, examples, shrink_buffers
     warnings.simplefilter("ignore")
     shrink_buffers()

@@ -38,27 +38,27 @@ import pytest
 from trust.mutants import Mutant, mutants
 
 ROOT = Path(__file__).parent.parent
-MODULES = ("model", "priors", "matching", "candidates", "mapping", "em")
+MODULES = ("model.theta", "model.prior", "matching.solver", "matching.candidates", "model.maps", "em.em")
 TESTS = (
-    "test_candidates",
-    "test_checkpoints",
-    "test_constraints",
-    "test_edge_prior",
-    "test_em",
-    "test_em_options",
-    "test_expectation",
-    "test_mapping",
-    "test_mapping_others",
-    "test_marginals",
-    "test_matching",
+    "matching/test_candidates",
+    "runs/test_checkpoints",
+    "model/test_constraints",
+    "model/test_edge_prior",
+    "em/test_em",
+    "em/test_em_options",
+    "em/test_e_steps",
+    "model/test_maps",
+    "model/test_maps_two_sided",
+    "confidence/test_posterior",
+    "matching/test_solver",
     "test_methods",
     "test_methods_toml",
-    "test_model",
-    "test_pricing",
-    "test_priors",
-    "test_retrieval",
+    "model/test_theta",
+    "matching/test_dense",
+    "model/test_prior",
+    "search/test_space",
     "test_values",
-    "test_weights",
+    "model/test_weights",
 )
 LONGEST = 1200  # seconds for a mutant that waits for something and so takes no processor time
 
@@ -121,7 +121,7 @@ class Trials:
 
 def file_of(module: str) -> Path:
     """Give the file of a module."""
-    return ROOT / "src" / "bilex" / f"{module}.py"
+    return ROOT.joinpath("src", "bilex", *module.split(".")).with_suffix(".py")
 
 
 def tests_digest(tests: Sequence[str]) -> str:

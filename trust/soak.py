@@ -22,8 +22,8 @@ from urllib.parse import quote
 import httpx
 
 import bilex
-from bilex.lexicon import Lexicon
-from bilex.reviews import Pair, Reviews
+from bilex.lexicon.lexicon import Lexicon
+from bilex.lexicon.reviews import Pair, Reviews
 from tests.languages import make_languages
 from tests.web.helpers import let_in, serving
 

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 import bilex
-from bilex.embeddings import Embeddings
 from bilex.errors import BilexError
-from bilex.reviews import ACCEPTED, Reviews
-from bilex.runs import Run
+from bilex.lexicon.reviews import ACCEPTED, Reviews
+from bilex.runs.run import Run
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["TITLE", "cut_file", "cuts", "run"]
 

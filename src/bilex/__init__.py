@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from bilex.version import __version__
 
 if TYPE_CHECKING:
-    from bilex.embeddings import Embeddings, load
     from bilex.errors import BilexError, BilexWarning
     from bilex.induction import induce
-    from bilex.lexicon import Entry, Lexicon
-    from bilex.many import induce_many
+    from bilex.lexicon.lexicon import Entry, Lexicon
     from bilex.methods import METHODS, Method
-    from bilex.priors import Prior
-    from bilex.runs import Run, Translation
+    from bilex.model.prior import Prior
+    from bilex.multilingual.many import induce_many
+    from bilex.runs.run import Run, Translation
+    from bilex.vectors.embeddings import Embeddings, load
 
 __all__ = [
     "METHODS",
@@ -44,14 +44,14 @@ __all__ = [
 
 # Where each name lives. They are imported when they are first used, so that `bilex --help` need not wait for numpy.
 HOMES = {
-    "embeddings": ("Embeddings", "load"),
+    "vectors.embeddings": ("Embeddings", "load"),
     "errors": ("BilexError", "BilexWarning"),
     "induction": ("induce",),
-    "many": ("induce_many",),
-    "lexicon": ("Entry", "Lexicon"),
+    "multilingual.many": ("induce_many",),
+    "lexicon.lexicon": ("Entry", "Lexicon"),
     "methods": ("METHODS", "Method"),
-    "priors": ("Prior",),
-    "runs": ("Run", "Translation"),
+    "model.prior": ("Prior",),
+    "runs.run": ("Run", "Translation"),
 }
 
 

@@ -10,22 +10,22 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bilex.checkpoints import Checkpoint
-from bilex.embeddings import Embeddings
-from bilex.engines.base import Engine
-from bilex.engines.local import LocalEngine
+from bilex.confidence.signs import seed_agreement
+from bilex.confidence.verdict import judge
+from bilex.em.progress import Reporter
 from bilex.errors import BilexError
-from bilex.learning import Learnt, learn
+from bilex.files.run_directory import file_sha256
 from bilex.methods import DEFAULT_METHOD, Method
-from bilex.progress import Reporter
-from bilex.readout import build_lexicon, with_confidence
-from bilex.report.evidence import seed_agreement
-from bilex.report.verdict import judge
-from bilex.retrieval import SharedSpace
-from bilex.rundir import file_sha256
-from bilex.runs import Run
-from bilex.seeds import IDENTICAL, SEED_NAMES, UNSUPERVISED, SeedLike
-from bilex.threads import thread_count
+from bilex.numerics.threads import thread_count
+from bilex.runs.checkpoints import Checkpoint
+from bilex.runs.learning import Learnt, learn
+from bilex.runs.readout import build_lexicon, with_confidence
+from bilex.runs.run import Run
+from bilex.search.engine import Engine
+from bilex.search.local import LocalEngine
+from bilex.search.space import SharedSpace
+from bilex.seeds.seed import IDENTICAL, SEED_NAMES, UNSUPERVISED, SeedLike
+from bilex.vectors.embeddings import Embeddings
 from bilex.version import __version__
 
 __all__ = ["induce"]
@@ -64,7 +64,7 @@ def induce(
     complete
         Whether words left unmatched get their best CSLS neighbour as an entry, after the induced pairs.
     min_confidence
-        Only entries that are right with at least this probability are listed; see `bilex.confidence`.
+        Only entries that are right with at least this probability are listed; see `bilex.confidence.assessment`.
     engine
         Where the searches run; by default on this machine, on all cores.
     reuse

@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from bilex.em import Settings
-from bilex.embeddings import Embeddings
+from bilex.em.e_steps import E_STEPS
+from bilex.em.em import Settings
 from bilex.errors import BilexError, InputError
-from bilex.expectation import E_STEPS
-from bilex.formats.toml import read_toml
-from bilex.mapping import MAPS, Steps
-from bilex.orthography import spelling_vectors
-from bilex.priors import Prior
-from bilex.weights import WEIGHTS
+from bilex.files.toml import read_toml
+from bilex.model.maps import MAPS, Steps
+from bilex.model.prior import Prior
+from bilex.model.weights import WEIGHTS
+from bilex.vectors.embeddings import Embeddings
+from bilex.vectors.spelling import spelling_vectors
 
 __all__ = ["DEFAULT_METHOD", "METHODS", "Method", "find_method", "read_method"]
 
@@ -55,7 +55,7 @@ class Method:
     normalise
         Normalisation steps for both languages, in order.
     prior
-        The name of the prior over edge sets; see `bilex.priors`.
+        The name of the prior over edge sets; see `bilex.model.prior`.
     log_odds
         Added to every edge's weight; 0 is the paper's uniform prior.
     candidates
@@ -67,11 +67,11 @@ class Method:
     max_iterations
         EM stops after so many iterations at the latest.
     e_step
-        ``viterbi`` (the paper's), ``mutual``, ``posterior`` or ``sinkhorn``; see `bilex.expectation`.
+        ``viterbi`` (the paper's), ``mutual``, ``posterior`` or ``sinkhorn``; see `bilex.em.e_steps`.
     maps
-        ``orthogonal`` (the paper's), ``least-squares`` or ``cca``; see `bilex.mapping`.
+        ``orthogonal`` (the paper's), ``least-squares`` or ``cca``; see `bilex.model.maps`.
     ridge, annealing, reweight, dewhiten, dimensions
-        The steps of the ``cca`` maps; see `bilex.mapping.Steps`.
+        The steps of the ``cca`` maps; see `bilex.model.maps.Steps`.
     temperature
         How soft a soft E-step is: edges count ``exp(w / temperature)``. 1 is the model as stated.
     self_learning
@@ -81,16 +81,16 @@ class Method:
     exact
         Whether the matching is optimal among all pairs of words, not only among the candidates.
     weights
-        What an edge weighs in the E-step: ``likelihood`` (the paper's) or ``margin``; see `bilex.weights`.
+        What an edge weighs in the E-step: ``likelihood`` (the paper's) or ``margin``; see `bilex.model.weights`.
     slack, tightening
         Added to every weight at first, and how much less of it there is with each iteration.
     supervision
         What the seed is after the start: nothing more (``start``, the paper's), pairs that every M-step learns from
         (``soft``), pairs that every matching holds (``fixed``), or which of these is best on held-out pairs
-        (``choose``); see `bilex.choosing`.
+        (``choose``); see `bilex.em.held_out`.
     edge_prior
-        ``uniform`` (the paper's) or ``learned``, if it proves its worth on held-out pairs; see `bilex.edge_prior`.
-    match_all
+        ``uniform`` (the paper's) or ``learned``, if it proves its worth on held-out pairs; see
+    `bilex.model.edge_prior`. match_all
         Whether the last matching takes in all words, also beyond `max_rank`. Who sets `max_rank` means it, and
         unsets this unless they set it too.
     """

@@ -63,12 +63,12 @@ class Guard:
 def readers() -> dict[str, Callable[[str], object]]:
     """Every way that a file gets into bilex."""
     import bilex
-    from bilex.formats.pairs import read_pairs
-    from bilex.formats.similarity_sets import read_similarity_set
-    from bilex.formats.toml import read_toml
-    from bilex.lexicon import Lexicon
-    from bilex.reviews import Reviews
-    from bilex.runs import Run
+    from bilex.evaluation.similarity_sets import read_similarity_set
+    from bilex.files.toml import read_toml
+    from bilex.lexicon.lexicon import Lexicon
+    from bilex.lexicon.reviews import Reviews
+    from bilex.runs.run import Run
+    from bilex.seeds.dictionaries import read_pairs
 
     return {
         "vectors": lambda path: bilex.load(path, limit=None),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bilex.cli.demo import worth_looking_at
-from bilex.lexicon import Lexicon
+from bilex.lexicon.lexicon import Lexicon
 from tests.cli.helpers import Bilex
 from tools.readme import readme_block
 

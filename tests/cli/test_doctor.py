@@ -53,7 +53,7 @@ def test_json(bilex: Bilex, no_run: None, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_filter_is_the_one_that_is_used(no_run: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bilex.kernels import int8
+    from bilex.search import int8_kernel as int8
 
     monkeypatch.delenv("BILEX_INT8", raising=False)
     for has in (True, False):

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from bilex import estimate as module
-from bilex.engines.local import LocalEngine
+from bilex.cli import estimate as module
+from bilex.cli.estimate import check_fits, estimate, memory_here
 from bilex.errors import BilexError
-from bilex.estimate import check_fits, estimate, memory_here
-from bilex.formats.shape import peek_shape
 from bilex.methods import find_method
+from bilex.search.local import LocalEngine
+from bilex.vectors.shape import peek_shape
 
 ROWS = b"a 1 2 3\nb 4 5 6\nc 7 8 9\n"
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from bilex import Run
-from bilex.reviews import Reviews
+from bilex.lexicon.reviews import Reviews
 from tests.cli.helpers import Bilex, contents, refused
 from tests.web.helpers import let_in, serving
 

@@ -13,10 +13,10 @@ import pytest
 
 import bilex as package
 from bilex.cli.export import suffixed
-from bilex.formats.pairs import read_pairs
-from bilex.lexicon import Lexicon
-from bilex.reviews import Reviews
-from bilex.runs import Run
+from bilex.lexicon.lexicon import Lexicon
+from bilex.lexicon.reviews import Reviews
+from bilex.runs.run import Run
+from bilex.seeds.dictionaries import read_pairs
 from tests.cli.helpers import COMMAND, Bilex, contents, refused, spawn
 from tests.cli.test_process import watch
 from tests.languages import make_languages

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bilex as package
-from bilex.retrieval import CROWD
+from bilex.search.space import CROWD
 from tests import oracles
 from tests.cli.helpers import Bilex, contents, refused, spawn
 from tests.languages import Languages, vec_text
@@ -49,7 +49,7 @@ def test_the_run_directory_is_that_of_the_contract(bilex: Bilex, work: Path) -> 
 def test_a_run_that_cannot_fit_is_refused_before_anything_is_read(
     bilex: Bilex, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bilex.estimate.memory_here", lambda: 1e8)
+    monkeypatch.setattr("bilex.cli.estimate.memory_here", lambda: 1e8)
     outcome = bilex("induce", "src.vec", "trg.vec", "-o", "new")
     assert outcome.code == 1
     assert "need 0.4 GB of memory, and this machine has 0.1 GB; read fewer words with --limit" in outcome.err

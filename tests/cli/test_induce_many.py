@@ -11,11 +11,11 @@ import pytest
 
 import bilex as package
 from bilex import cli
-from bilex.cycles import read_cycles
-from bilex.lexicon import Lexicon
+from bilex.lexicon.lexicon import Lexicon
+from bilex.multilingual.cycles import read_cycles
 from tests.cli.helpers import Bilex, contents, refused
 from tests.languages import write_vec
-from tests.three import make_many, right
+from tests.multilingual.three import make_many, right
 
 FAST = ("--method", "ruder2018", "--no-report")
 

@@ -194,7 +194,7 @@ def test_a_defect_of_bilex_is_one_line_too(bilex: Bilex, made: Path, monkeypatch
     def fail(*_: object) -> None:
         raise ZeroDivisionError("over\nthere")
 
-    monkeypatch.setattr("bilex.runs.Run.load", fail)
+    monkeypatch.setattr("bilex.runs.run.Run.load", fail)
     outcome = bilex("translate", made / "run", "s0")
     assert outcome.code == 1
     assert outcome.err.count("\n") == 1

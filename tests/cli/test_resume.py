@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from bilex import checkpoints, cli
-from bilex.rundir import CHECKPOINT
+from bilex import cli
+from bilex.files.run_directory import CHECKPOINT
+from bilex.runs import checkpoints
 from tests.cli.helpers import Bilex, contents, refused
 
 OPTIONS = ("--max-rank", "200", "--complete", "--seed", "seed.txt", "--prior", "1:2", "--tolerance", "0")
@@ -146,7 +147,7 @@ def test_a_failure_at_the_end_says_that_the_work_is_kept(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("bilex.runs.write_model", full)
+        patch.setattr("bilex.runs.run.write_model", full)
         outcome = bilex("induce", "src.vec", "trg.vec", "-o", "new")
     refused(outcome, "(No space left on device); check the disk; after that go on with `bilex induce --resume new`")
     assert bilex("induce", "--resume", "new", "--quiet").code == 0

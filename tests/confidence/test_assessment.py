@@ -9,18 +9,29 @@ import numpy as np
 import pytest
 
 import bilex
-from bilex.arrays import Indices
-from bilex.calibration import calibration_error
-from bilex.confidence import ALONE, FEATURES, FOLDS, MARGIN, TEMPERATURE, Evidence, Known, examples_of, standing
-from bilex.edge_prior import Features
-from bilex.engines.local import LocalEngine
+from bilex.confidence.assessment import (
+    ALONE,
+    FEATURES,
+    FOLDS,
+    MARGIN,
+    TEMPERATURE,
+    Evidence,
+    Known,
+    examples_of,
+    standing,
+)
+from bilex.confidence.calibration import calibration_error
+from bilex.confidence.posterior import edge_posterior
 from bilex.errors import BilexError
-from bilex.learning import Learnt, learn
-from bilex.mapping import procrustes, unit
-from bilex.marginals import edge_posterior
-from bilex.matching import Graph
-from bilex.priors import Prior
-from bilex.readout import evidence_for
+from bilex.matching.solver import Graph
+from bilex.model.edge_prior import Features
+from bilex.model.maps import procrustes
+from bilex.model.prior import Prior
+from bilex.numerics.rows import unit
+from bilex.numerics.types import Indices
+from bilex.runs.learning import Learnt, learn
+from bilex.runs.readout import evidence_for
+from bilex.search.local import LocalEngine
 from tests.languages import Languages, make_languages
 
 ENGINE = LocalEngine(threads=1)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from bilex.arrays import Floats
-from bilex.calibration import INFORMATION, Calibration, calibrate, calibration_error, reliability
+from bilex.confidence.calibration import INFORMATION, Calibration, calibrate, calibration_error, reliability
+from bilex.numerics.types import Floats
 
 START = Calibration(0.5, np.array([1.0, -0.5]), np.array([0.2, -0.1]), np.array([2.0, 0.5]))
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bilex.arrays import Floats
-from bilex.kernels.sinkhorn import sinkhorn
-from bilex.marginals import edge_posterior
-from bilex.matching import Graph, solve
-from bilex.priors import Prior
+from bilex.confidence.posterior import edge_posterior
+from bilex.em.sinkhorn_kernel import sinkhorn
+from bilex.matching.solver import Graph, solve
+from bilex.model.prior import Prior
+from bilex.numerics.types import Floats
 from tests import oracles
 
 MOST_EDGES = 12

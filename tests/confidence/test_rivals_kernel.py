@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bilex.kernels.rivals import top_two
+from bilex.confidence.rivals_kernel import top_two
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 3)), max_size=30))

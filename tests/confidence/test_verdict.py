@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bilex.embeddings import Embeddings
+from bilex.confidence.signs import gather, induced_pairs, mean_ranks, seed_agreement, spearman
+from bilex.confidence.verdict import DOUBTFUL, FAILED, LIMITS, SOUND, Verdict, decide
 from bilex.induction import induce
 from bilex.report import judge
-from bilex.report.evidence import gather, induced_pairs, mean_ranks, seed_agreement, spearman
-from bilex.report.verdict import DOUBTFUL, FAILED, LIMITS, SOUND, Verdict, decide
-from bilex.runs import Run
+from bilex.runs.run import Run
+from bilex.vectors.embeddings import Embeddings
 from tests.languages import Languages
 
 
@@ -154,7 +154,7 @@ def test_every_limit_leaves_room_between_sound_and_failed() -> None:
 
 
 def test_agreement_counts_words_of_the_seed(good: Run, languages: Languages) -> None:
-    from bilex.engines.local import LocalEngine
+    from bilex.search.local import LocalEngine
 
     matched = [(entry.source, entry.target) for entry in good.lexicon][:50]
     rows = tuple(

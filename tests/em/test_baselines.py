@@ -11,13 +11,14 @@ import pytest
 from numpy.typing import NDArray
 
 import bilex
-from bilex import mapping
-from bilex.em import Fit, fit
-from bilex.embeddings import Embeddings
-from bilex.engines.local import LocalEngine
+from bilex.em.em import Fit, fit
 from bilex.methods import METHODS, Method
-from tests import baselines, oracles
-from tests.baselines import Array, Pairs, Trace
+from bilex.model import maps as mapping
+from bilex.search.local import LocalEngine
+from bilex.vectors.embeddings import Embeddings
+from tests import oracles
+from tests.em import baselines
+from tests.em.baselines import Array, Pairs, Trace
 
 ENGINE = LocalEngine(threads=1)
 PAPER = ("unit", "center", "unit")

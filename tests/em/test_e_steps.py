@@ -7,16 +7,18 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from bilex import em, expectation
-from bilex.arrays import Vectors
-from bilex.em import Settings, fit
-from bilex.engines.local import LocalEngine
+from bilex.em import e_steps as expectation
+from bilex.em import em
+from bilex.em.e_steps import E_STEPS, Belief, Problem, mutual, posterior, sinkhorn, viterbi, weighted_sources
+from bilex.em.em import Settings, fit
 from bilex.errors import BilexError
-from bilex.expectation import E_STEPS, Belief, Problem, mutual, posterior, sinkhorn, viterbi, weighted_sources
-from bilex.matching import Graph
-from bilex.model import Theta
-from bilex.priors import PRIOR_NAMES, Prior
-from tests import baselines, oracles
+from bilex.matching.solver import Graph
+from bilex.model.prior import PRIOR_NAMES, Prior
+from bilex.model.theta import Theta
+from bilex.numerics.types import Vectors
+from bilex.search.local import LocalEngine
+from tests import oracles
+from tests.em import baselines
 
 ENGINE = LocalEngine(threads=1)
 

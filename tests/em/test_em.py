@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilex import em
-from bilex.arrays import Indices, Vectors
-from bilex.candidates import candidate_graph
-from bilex.em import Fit, Iteration, Settings, fit, mean_cosine, viterbi_em, why_stop
-from bilex.engines.local import LocalEngine
-from bilex.mapping import Steps
-from bilex.matching import Matching, solve
-from bilex.model import Theta, log_likelihood, m_step
-from bilex.priors import PRIOR_NAMES, Prior
-from bilex.weights import likelihood
+from bilex.em import em
+from bilex.em.em import Fit, Iteration, Settings, fit, mean_cosine, viterbi_em, why_stop
+from bilex.matching.candidates import candidate_graph
+from bilex.matching.solver import Matching, solve
+from bilex.model.maps import Steps
+from bilex.model.prior import PRIOR_NAMES, Prior
+from bilex.model.theta import Theta, log_likelihood, m_step
+from bilex.model.weights import likelihood
+from bilex.numerics.types import Indices, Vectors
+from bilex.search.local import LocalEngine
 from tests import oracles
 
 ENGINE = LocalEngine(threads=1)

@@ -7,19 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bilex import em
-from bilex.candidates import candidate_graph
-from bilex.constraints import Constraints, Pairs
-from bilex.edge_prior import EdgePrior, Features
-from bilex.em import Iteration, Settings, fit
-from bilex.engines.local import LocalEngine
+from bilex.em import em
+from bilex.em.em import Iteration, Settings, fit
 from bilex.errors import BilexError
-from bilex.mapping import Steps, procrustes
-from bilex.matching import Matching, solve
-from bilex.pricing import dense_matching
-from bilex.priors import Prior
-from bilex.weights import likelihood, margin
-from tests.test_em import Data, planted
+from bilex.matching.candidates import candidate_graph
+from bilex.matching.dense import dense_matching
+from bilex.matching.solver import Matching, solve
+from bilex.model.constraints import Constraints, Pairs
+from bilex.model.edge_prior import EdgePrior, Features
+from bilex.model.maps import Steps, procrustes
+from bilex.model.prior import Prior
+from bilex.model.weights import likelihood, margin
+from bilex.search.local import LocalEngine
+from tests.em.test_em import Data, planted
 
 ENGINE = LocalEngine()
 
@@ -79,7 +79,7 @@ def test_without_the_warm_start_every_matching_starts_from_nothing_and_is_the_sa
             starts[warm].append(given[4 if exact else 2])  # type: ignore[arg-type]
             return (dense_matching if exact else solve)(*given)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(f"bilex.expectation.{'dense_matching' if exact else 'solve'}", noted)
+        monkeypatch.setattr(f"bilex.em.e_steps.{'dense_matching' if exact else 'solve'}", noted)
         settings = Settings(warm_start=warm, exact=exact)
         found[warm] = fit(data.source, data.target, data.seed(20), settings, ENGINE)
     assert starts[False] == [None] * len(starts[False])

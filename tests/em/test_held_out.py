@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import bilex
-from bilex import choosing
-from bilex.choosing import Choice, split
-from bilex.constraints import Constraints
-from bilex.embeddings import Embeddings
-from bilex.engines.local import LocalEngine
-from bilex.learning import learn
+from bilex.em import held_out as choosing
+from bilex.em.held_out import Choice, split
+from bilex.em.progress import Reporter
 from bilex.methods import METHODS, Method
-from bilex.model import Theta
-from bilex.progress import Reporter
+from bilex.model.constraints import Constraints
+from bilex.model.theta import Theta
+from bilex.runs.learning import learn
+from bilex.search.local import LocalEngine
+from bilex.vectors.embeddings import Embeddings
 from tests.languages import Languages, make_languages
 
 ENGINE = LocalEngine()

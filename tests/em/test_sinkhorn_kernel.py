@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
-from bilex.arrays import Floats
-from bilex.kernels.sinkhorn import gather, sinkhorn
-from bilex.matching import Graph, solve
-from bilex.priors import Prior
-from tests import baselines, oracles
+from bilex.em.sinkhorn_kernel import gather, sinkhorn
+from bilex.matching.solver import Graph, solve
+from bilex.model.prior import Prior
+from bilex.numerics.types import Floats
+from tests import oracles
+from tests.em import baselines
 
 
 def random_graph(seed: int, n_sources: int, n_targets: int, density: float, spread: float = 1.0) -> Graph:

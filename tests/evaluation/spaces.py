@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bilex.embeddings import Embeddings
-from bilex.engines.local import LocalEngine
-from bilex.mapping import apply
-from bilex.retrieval import SharedSpace
+from bilex.numerics.rows import apply
+from bilex.search.local import LocalEngine
+from bilex.search.space import SharedSpace
+from bilex.vectors.embeddings import Embeddings
 from tests import oracles
 
 Pairs = list[tuple[str, str]]

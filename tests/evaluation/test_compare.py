@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bilex.embeddings import Embeddings
-from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
 from bilex.evaluation.compare import Comparison, compare_translations, mcnemar
 from bilex.evaluation.translation import evaluate_translation
-from bilex.retrieval import SharedSpace
+from bilex.search.local import LocalEngine
+from bilex.search.space import SharedSpace
+from bilex.vectors.embeddings import Embeddings
 from tests.evaluation.spaces import Pairs, Space, make_space
 
 ENGINE = LocalEngine(threads=1)

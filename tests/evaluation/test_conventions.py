@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
 from bilex.evaluation.translation import CONVENTIONS, evaluate_translation
-from bilex.retrieval import CROWD
+from bilex.search.local import LocalEngine
+from bilex.search.space import CROWD
 from tests import oracles
 from tests.evaluation.spaces import Pairs, Space, make_space
 

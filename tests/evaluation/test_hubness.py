@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
 from bilex.evaluation.hubness import Hubness, evaluate_hubness, skewness
-from bilex.retrieval import CROWD
+from bilex.search.local import LocalEngine
+from bilex.search.space import CROWD
 from tests import oracles
 from tests.evaluation.spaces import Pairs, Space, make_space
 

@@ -12,11 +12,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bilex.embeddings import Embeddings
-from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity, pearson, spearman
-from bilex.retrieval import SharedSpace
+from bilex.search.local import LocalEngine
+from bilex.search.space import SharedSpace
+from bilex.vectors.embeddings import Embeddings
 
 values = st.lists(st.tuples(st.integers(-4, 4), st.floats(-5, 5)), min_size=2, max_size=30)
 

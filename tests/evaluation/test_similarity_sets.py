@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bilex.errors import BilexWarning, InputError
-from bilex.formats.similarity_sets import read_similarity_set
-from tests.formats.helpers import write
+from bilex.evaluation.similarity_sets import read_similarity_set
+from tests.vectors.helpers import write
 
 
 def fails(path: Path, pattern: str, line: int | None = None) -> None:

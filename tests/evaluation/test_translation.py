@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.embeddings import Embeddings
-from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
 from bilex.evaluation.translation import TranslationScore, evaluate_translation
-from bilex.mapping import apply
-from bilex.retrieval import CROWD, SharedSpace
+from bilex.numerics.rows import apply
+from bilex.search.local import LocalEngine
+from bilex.search.space import CROWD, SharedSpace
+from bilex.vectors.embeddings import Embeddings
 from tests import oracles
 
 ENGINE = LocalEngine(threads=2, query_block=16, target_block=7)

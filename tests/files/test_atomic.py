@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bilex.errors import BilexError
-from bilex.formats.atomic import atomic_write, atomic_write_text
+from bilex.files.atomic import atomic_write, atomic_write_text
 
 
 def test_appears_only_at_the_end(tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from bilex.formats import folders
-from bilex.formats.folders import exchange, new_folder, replace_folder
+from bilex.files import folders
+from bilex.files.folders import exchange, new_folder, replace_folder
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from bilex.formats.folders import new_folder
+from bilex.files.folders import new_folder
 with new_folder(Path(sys.argv[1])) as folder:
     (folder / "large").write_text("half")
     print(folder, flush=True)

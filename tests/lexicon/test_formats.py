@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bilex.errors import BilexWarning
-from bilex.formats.lexicons import (
+from bilex.lexicon.formats import (
     Row,
     jsonl_lines,
     language_tag,
@@ -24,8 +24,8 @@ from bilex.formats.lexicons import (
     tei_lines,
     tsv_lines,
 )
-from bilex.formats.pairs import read_pairs
-from bilex.lexicon import Lexicon
+from bilex.lexicon.lexicon import Lexicon
+from bilex.seeds.dictionaries import read_pairs
 from tests.hostile import HOSTILE, hostile_lexicon
 
 TEI = "{http://www.tei-c.org/ns/1.0}"

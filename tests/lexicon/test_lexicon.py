@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bilex.errors import BilexError, InputError
-from bilex.lexicon import Entry, Lexicon
+from bilex.lexicon.lexicon import Entry, Lexicon
 
 HEADER = "source\ttarget\tscore\trank\tmutual\torigin"
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import bilex
-from bilex.embeddings import Embeddings
 from bilex.errors import BilexError
-from bilex.formats.lexicons import legible
+from bilex.lexicon.formats import legible
+from bilex.vectors.embeddings import Embeddings
 from tests.hostile import HOSTILE, hostile_lexicon
 from tests.languages import Languages, make_languages
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bilex.errors import BilexError, InputError
-from bilex.reviews import (
+from bilex.lexicon.reviews import (
     ACCEPTED,
     CORRECTED,
     NOTHING,

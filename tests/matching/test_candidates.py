@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.arrays import Vectors
-from bilex.candidates import candidate_graph
-from bilex.engines.local import LocalEngine
-from bilex.matching import Graph, Matching, solve
-from bilex.model import Theta
-from bilex.priors import Prior
-from bilex.weights import likelihood
+from bilex.matching.candidates import candidate_graph
+from bilex.matching.solver import Graph, Matching, solve
+from bilex.model.prior import Prior
+from bilex.model.theta import Theta
+from bilex.model.weights import likelihood
+from bilex.numerics.types import Vectors
+from bilex.search.local import LocalEngine
 from tests import oracles
 
 ENGINE = LocalEngine(threads=2, query_block=16, target_block=32)

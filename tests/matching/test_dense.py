@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from bilex.arrays import Floats, Vectors
-from bilex.candidates import candidate_graph
-from bilex.em import Settings, fit
-from bilex.engines.local import LocalEngine
-from bilex.matching import Matching, solve
-from bilex.model import Theta
-from bilex.pricing import dense_matching
-from bilex.priors import Prior
-from bilex.weights import likelihood
+from bilex.em.em import Settings, fit
+from bilex.matching.candidates import candidate_graph
+from bilex.matching.dense import dense_matching
+from bilex.matching.solver import Matching, solve
+from bilex.model.prior import Prior
+from bilex.model.theta import Theta
+from bilex.model.weights import likelihood
+from bilex.numerics.types import Floats, Vectors
+from bilex.search.local import LocalEngine
 from tests import oracles
 
 ENGINE = LocalEngine(threads=1)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bilex import matching as module
 from bilex.errors import BilexError
-from bilex.matching import CertificateError, Graph, Matching, certificate, solve
-from bilex.priors import Prior
+from bilex.matching import solver as module
+from bilex.matching.solver import CertificateError, Graph, Matching, certificate, solve
+from bilex.model.prior import Prior
 from tests import oracles
 from tests.oracles import Edges
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bilex.kernels import heap
-from bilex.kernels import matching as kernel
+from bilex.matching import heap_kernel as heap
+from bilex.matching import solver_kernel as kernel
 from tests import oracles
 from tests.oracles import Edges
 

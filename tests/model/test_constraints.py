@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from bilex.arrays import Vectors
-from bilex.constraints import Constraints, Pairs, rows_of
-from bilex.em import Settings, fit
-from bilex.embeddings import Embeddings
-from bilex.engines.local import LocalEngine
+from bilex.em.e_steps import Problem, viterbi
+from bilex.em.em import Settings, fit
 from bilex.errors import BilexError
-from bilex.expectation import Problem, viterbi
-from bilex.model import Theta
-from bilex.priors import Prior
+from bilex.model.constraints import Constraints, Pairs, rows_of
+from bilex.model.prior import Prior
+from bilex.model.theta import Theta
+from bilex.numerics.types import Vectors
+from bilex.search.local import LocalEngine
+from bilex.vectors.embeddings import Embeddings
 from tests import oracles
 
 ENGINE = LocalEngine(threads=1)

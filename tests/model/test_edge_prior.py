@@ -10,10 +10,10 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilex.edge_prior import FEATURES, EdgePrior, Examples, Features, Spellings, heaviest, learn, logistic
-from bilex.matching import Graph, solve
-from bilex.orthography import fold
-from bilex.priors import Prior
+from bilex.matching.solver import Graph, solve
+from bilex.model.edge_prior import FEATURES, EdgePrior, Examples, Features, Spellings, heaviest, learn, logistic
+from bilex.model.prior import Prior
+from bilex.vectors.spelling import fold
 from tests import oracles
 
 WORDS = st.text("abcé東", max_size=7)
@@ -30,7 +30,7 @@ def edits(one: str, other: str) -> int:
 @settings(deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=4), st.lists(WORDS, min_size=1, max_size=4))
 def test_spelling_is_the_edit_distance_of_the_folded_words(source: list[str], target: list[str]) -> None:
-    from bilex.kernels.spelling import similarities
+    from bilex.vectors.spelling_kernel import similarities
 
     one, other = Spellings.of(source), Spellings.of(target)
     rows, columns = (grid.ravel() for grid in np.indices((len(source), len(target))))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bilex import mapping
-from bilex.arrays import Vectors
+from bilex.model import maps as mapping
+from bilex.numerics import rows as rows_algebra
+from bilex.numerics.types import Vectors
 from tests.oracles import random_orthogonal
 
 
@@ -72,30 +73,30 @@ def test_apply(block: int) -> None:
     rng = np.random.default_rng(9)
     omega, shift, vectors = random_orthogonal(rng, 6), rng.normal(size=6), random_vectors(10, 20, 6)
     expected = np.array([omega @ x + shift for x in vectors.astype(np.float64)])
-    mapped = mapping.apply(omega, vectors, shift)
+    mapped = rows_algebra.apply(omega, vectors, shift)
     assert mapped.dtype == np.float32
     np.testing.assert_allclose(mapped, expected, rtol=2.0**-23, atol=1e-14)
-    np.testing.assert_allclose(mapping.apply(omega, vectors), expected - shift, rtol=2.0**-23, atol=1e-14)
+    np.testing.assert_allclose(rows_algebra.apply(omega, vectors), expected - shift, rtol=2.0**-23, atol=1e-14)
 
 
 def test_apply_rounds_only_once() -> None:
     # 1 + 2^-30 has to survive until the shift takes the 1 away.
     omega = np.array([[1.0 + 2.0**-30]])
-    assert mapping.apply(omega, np.ones((1, 1), np.float32), np.array([-1.0]))[0, 0] == np.float32(2.0**-30)
+    assert rows_algebra.apply(omega, np.ones((1, 1), np.float32), np.array([-1.0]))[0, 0] == np.float32(2.0**-30)
 
 
 def test_apply_to_nothing() -> None:
-    assert mapping.apply(np.eye(3), np.zeros((0, 3), np.float32)).shape == (0, 3)
+    assert rows_algebra.apply(np.eye(3), np.zeros((0, 3), np.float32)).shape == (0, 3)
 
 
 def test_squared_norms(block: int) -> None:
     rng = np.random.default_rng(11)
     omega, shift, vectors = rng.normal(size=(6, 6)), rng.normal(size=6), random_vectors(12, 20, 6)
     exact = vectors.astype(np.float64)
-    np.testing.assert_allclose(mapping.squared_norms(vectors), (exact**2).sum(axis=1))
-    np.testing.assert_allclose(mapping.squared_norms(vectors, shift=shift), ((exact + shift) ** 2).sum(axis=1))
+    np.testing.assert_allclose(rows_algebra.squared_norms(vectors), (exact**2).sum(axis=1))
+    np.testing.assert_allclose(rows_algebra.squared_norms(vectors, shift=shift), ((exact + shift) ** 2).sum(axis=1))
     np.testing.assert_allclose(
-        mapping.squared_norms(vectors, omega, shift), (((omega @ exact.T).T + shift) ** 2).sum(axis=1)
+        rows_algebra.squared_norms(vectors, omega, shift), (((omega @ exact.T).T + shift) ** 2).sum(axis=1)
     )
 
 
@@ -103,11 +104,11 @@ def test_weighted_mean(block: int) -> None:
     vectors = random_vectors(13, 20, 6)
     weights = np.random.default_rng(14).integers(0, 3, 20)
     expected = np.average(vectors.astype(np.float64), axis=0, weights=weights)
-    np.testing.assert_allclose(mapping.weighted_mean(vectors, weights), expected, atol=1e-14)
+    np.testing.assert_allclose(rows_algebra.weighted_mean(vectors, weights), expected, atol=1e-14)
 
 
 def test_sums_are_made_in_float64() -> None:
     # In float32, 2^24 + 1 is 2^24.
     vectors = np.array([[2.0**24], [1.0], [1.0], [-(2.0**24)]], np.float32)
-    assert mapping.weighted_mean(vectors, np.ones(4)) == 0.5
-    assert mapping.squared_norms(np.array([[2.0**12, 1.0]], np.float32)) == 2.0**24 + 1
+    assert rows_algebra.weighted_mean(vectors, np.ones(4)) == 0.5
+    assert rows_algebra.squared_norms(np.array([[2.0**12, 1.0]], np.float32)) == 2.0**24 + 1

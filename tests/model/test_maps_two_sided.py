@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from bilex import mapping
-from bilex.arrays import Vectors
 from bilex.errors import BilexError
-from bilex.model import Expectation, Theta, maximise
-from tests import baselines
+from bilex.model import maps as mapping
+from bilex.model.theta import Expectation, Theta, maximise
+from bilex.numerics import rows as rows_algebra
+from bilex.numerics.types import Vectors
+from tests.em import baselines
 from tests.oracles import random_orthogonal
 
 
@@ -71,7 +72,7 @@ def test_cca_is_the_generalised_eigenvalue_problem(ridge: float) -> None:
             assert angles.max() < 1e-6
     # The inner products between the sides need no eigenvectors: Cxx⁻¹ Cxy Cyy⁻¹.
     np.testing.assert_allclose(left.T @ right, np.linalg.solve(cxx, cross) @ np.linalg.inv(cyy), atol=1e-7)
-    cosines = mapping.unit(mapping.apply(left, x)) @ mapping.unit(mapping.apply(right, y)).T
+    cosines = rows_algebra.unit(rows_algebra.apply(left, x)) @ rows_algebra.unit(rows_algebra.apply(right, y)).T
     np.testing.assert_allclose(cosines, expected.cosines(x.astype(float), y.astype(float)), atol=1e-5)
 
 
@@ -85,13 +86,13 @@ def test_the_correlations_are_between_0_and_1_and_of_a_rotation_near_1() -> None
     y = (x @ random_orthogonal(np.random.default_rng(7), 5).T).astype(np.float32)
     left, right = mapping.cca(x, y, ridge=1e-9)
     np.testing.assert_allclose(left @ moments(x, 0) @ left.T, np.eye(5), atol=1e-5)
-    np.testing.assert_allclose(mapping.apply(left, x), mapping.apply(right, y), atol=1e-4)
+    np.testing.assert_allclose(rows_algebra.apply(left, x), rows_algebra.apply(right, y), atol=1e-4)
 
 
 def test_cca_does_not_change_with_the_scale_of_a_side() -> None:
     x, y = correlated(8, 60, 5)
     cosines = [
-        mapping.unit(mapping.apply(left, a * x)) @ mapping.unit(mapping.apply(right, b * y)).T
+        rows_algebra.unit(rows_algebra.apply(left, a * x)) @ rows_algebra.unit(rows_algebra.apply(right, b * y)).T
         for a, b in ((1, 1), (1e-3, 50))
         for left, right in [mapping.cca(np.float32(a) * x, np.float32(b) * y)]
     ]
@@ -145,7 +146,7 @@ def test_without_a_ridge_a_direction_without_variance_stays_without() -> None:
 
 def test_unit() -> None:
     vectors = np.array([[3, 4], [0, 0], [1e-30, 0], [1e30, 1e30]], np.float32)
-    scaled = mapping.unit(vectors)
+    scaled = rows_algebra.unit(vectors)
     assert scaled.dtype == np.float32
     np.testing.assert_allclose(scaled, np.array([[0.6, 0.8], [0, 0], [1, 0], [np.sqrt(0.5)] * 2]), atol=1e-6)
     assert vectors[0, 0] == 3
@@ -156,7 +157,7 @@ def test_unit_of_the_smallest_and_the_largest_numbers(row: list[float]) -> None:
     # The norm itself has few digits in float32, or none.
     vectors = np.array([row, [3, 4]], np.float32)
     exact = vectors[0].astype(np.float64)
-    np.testing.assert_allclose(mapping.unit(vectors), [exact / np.linalg.norm(exact), [0.6, 0.8]], atol=1e-7)
+    np.testing.assert_allclose(rows_algebra.unit(vectors), [exact / np.linalg.norm(exact), [0.6, 0.8]], atol=1e-7)
 
 
 def test_fit_maps_by_name() -> None:

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from bilex.errors import BilexError
-from bilex.priors import PRIOR_NAMES, Prior
+from bilex.model.prior import PRIOR_NAMES, Prior
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bilex.arrays import Vectors
-from bilex.kernels.topk import edge_scores
-from bilex.matching import Matching
-from bilex.model import Theta, free_capacity, log_likelihood, m_step, null_log_density
-from bilex.priors import Prior
+from bilex.matching.solver import Matching
+from bilex.model.prior import Prior
+from bilex.model.theta import Theta, free_capacity, log_likelihood, m_step, null_log_density
+from bilex.numerics.types import Vectors
+from bilex.search.topk_kernel import edge_scores
 from tests import oracles
 
 PRIORS = ["1:1", "1:2", "2:1", "2:2", "one-to-many", "one-to-many-no-null"]

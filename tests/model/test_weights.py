@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.arrays import Vectors
-from bilex.candidates import candidate_graph
-from bilex.engines.local import LocalEngine
-from bilex.matching import solve
-from bilex.model import Theta
-from bilex.pricing import dense_matching
-from bilex.priors import Prior
-from bilex.weights import likelihood, margin
+from bilex.matching.candidates import candidate_graph
+from bilex.matching.dense import dense_matching
+from bilex.matching.solver import solve
+from bilex.model.prior import Prior
+from bilex.model.theta import Theta
+from bilex.model.weights import likelihood, margin
+from bilex.numerics.types import Vectors
+from bilex.search.local import LocalEngine
 from tests import oracles
 from tests.oracles import random_orthogonal
 

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilex.cycles import (
+from bilex.errors import InputError
+from bilex.lexicon.lexicon import Lexicon
+from bilex.multilingual.cycles import (
     CHANCE,
     MEETING,
     Cycles,
@@ -24,9 +26,7 @@ from bilex.cycles import (
     read_cycles,
     witnessed,
 )
-from bilex.embeddings import Embeddings
-from bilex.errors import InputError
-from bilex.lexicon import Lexicon
+from bilex.vectors.embeddings import Embeddings
 
 WORDS = range(5)
 relations = st.frozensets(st.tuples(st.sampled_from(WORDS), st.sampled_from(WORDS)), max_size=12)

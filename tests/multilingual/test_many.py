@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import bilex
-from bilex import many as module
 from bilex.errors import BilexError, BilexWarning, NothingMatchedWarning
-from bilex.many import Many, in_hub, induce_many
-from bilex.seeds import SeedLike
-from tests.three import make_many, right
+from bilex.multilingual import many as module
+from bilex.multilingual.many import Many, in_hub, induce_many
+from bilex.seeds.seed import SeedLike
+from tests.multilingual.three import make_many, right
 
 METHOD = "ruder2018"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bilex.embeddings import Embeddings
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["make_many", "right"]
 

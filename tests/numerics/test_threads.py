@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
-from bilex.threads import single_threaded_blas, thread_count
+from bilex.numerics.threads import single_threaded_blas, thread_count
+from bilex.search.local import LocalEngine
 
 
 @pytest.mark.parametrize(("asked", "threads"), [("1", 1), ("2", 2), ("016", 16)])

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bilex.embeddings import Embeddings
 from bilex.induction import induce
-from bilex.runs import Run
+from bilex.runs.run import Run
+from bilex.vectors.embeddings import Embeddings
 from tests.languages import Languages, make_languages
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bilex.embeddings import Embeddings
+from bilex.confidence.wording import language_of, number, ordinal, percent, visible
 from bilex.induction import induce
-from bilex.lexicon import Lexicon
+from bilex.lexicon.lexicon import Lexicon
 from bilex.report import render
 from bilex.report.charts import Chart, Series, nice_ticks
-from bilex.report.words import language_of, number, ordinal, percent, visible
-from bilex.runs import Run
+from bilex.runs.run import Run
+from bilex.vectors.embeddings import Embeddings
 from tests.hostile import HOSTILE
 from tests.languages import Languages
 

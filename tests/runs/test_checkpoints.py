@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
 import bilex
-from bilex.checkpoints import Changed, Checkpoint, checksum, read_checkpoint, write_checkpoint
-from bilex.embeddings import Embeddings
-from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError, InputError
-from bilex.rundir import CHECKPOINT
+from bilex.files.run_directory import CHECKPOINT
+from bilex.runs.checkpoints import Changed, Checkpoint, checksum, read_checkpoint, write_checkpoint
+from bilex.search.local import LocalEngine
+from bilex.vectors.embeddings import Embeddings
 from tests.languages import Languages, make_languages
 
 LEARNING = sorted(name for name, method in bilex.METHODS.items() if method.self_learning)
@@ -78,8 +78,8 @@ def test_every_method_goes_on(languages: Languages, folder: Path, method: str) -
 
 def test_a_method_that_decides_goes_on_from_every_iteration(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It runs EM again and again: on held-out pairs, in earnest, and with what was learnt of the prior."""
-    monkeypatch.setattr("bilex.choosing.LARGE", 25)
-    monkeypatch.setattr("bilex.choosing.WORTH", -1.0)
+    monkeypatch.setattr("bilex.em.held_out.LARGE", 25)
+    monkeypatch.setattr("bilex.em.held_out.WORTH", -1.0)
     languages = make_languages(300, 16, 40, noise=0.5)
     options: dict[str, Any] = {
         "method": "bilex",
@@ -176,7 +176,7 @@ def test_other_input_is_refused(
 def test_another_version_of_bilex_is_refused(
     languages: Languages, folder: Path, checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bilex.checkpoints.__version__", "9.9")
+    monkeypatch.setattr("bilex.runs.checkpoints.__version__", "9.9")
     with pytest.raises(Changed, match="the version of bilex changed"):
         induce(languages, folder, resume=checkpoint)
 

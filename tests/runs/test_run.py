@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 import bilex
 from bilex.errors import BilexError, InputError
-from bilex.rundir import file_sha256, run_directory
+from bilex.files.run_directory import file_sha256, run_directory
 from tests.languages import make_languages
 
 ODD_WORDS = ['"quoted"', "no\u00a0break", "👩‍👧", "שלום", "مرحبا", "new york", "e\u0301", "\u2028", "\\t", "'", "#"]
@@ -148,7 +148,7 @@ def test_a_move_that_fails_brings_the_old_run_back(
             raise OSError(28, "No space left on device")
         return rename(path, place)
 
-    monkeypatch.setattr("bilex.formats.folders.exchange", lambda *_: False)
+    monkeypatch.setattr("bilex.files.folders.exchange", lambda *_: False)
     monkeypatch.setattr(Path, "rename", fail)
     with pytest.raises(BilexError, match=r"run: cannot be written \(No space left on device\); check the disk"):
         run.save(saved)

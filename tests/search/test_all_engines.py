@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import bilex
-from bilex.arrays import Indices, Vectors
-from bilex.engines import ENGINE_NAMES, find_engine, open_engine
-from bilex.engines.base import Engine
-from bilex.engines.dask import DaskEngine
-from bilex.engines.local import LocalEngine
-from bilex.engines.reuse import ReusingEngine
-from bilex.engines.torch import TorchEngine
 from bilex.errors import BilexError
+from bilex.numerics.types import Indices, Vectors
+from bilex.search.dask import DaskEngine
+from bilex.search.engine import Engine
+from bilex.search.engines import ENGINE_NAMES, find_engine, open_engine
+from bilex.search.local import LocalEngine
+from bilex.search.reuse import ReusingEngine
+from bilex.search.torch import TorchEngine
 from tests import oracles
 from tests.languages import make_languages
 

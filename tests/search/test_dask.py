@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 from bilex import cli
-from bilex.arrays import Vectors
-from bilex.engines import dask as dask_engine
-from bilex.engines import find_engine, open_engine
-from bilex.engines.dask import DaskEngine, fingerprint, task_rows
-from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
+from bilex.numerics.types import Vectors
+from bilex.search import dask as dask_engine
+from bilex.search.dask import DaskEngine, fingerprint, task_rows
+from bilex.search.engines import find_engine, open_engine
+from bilex.search.local import LocalEngine
 from bilex.version import __version__
 from tests.cli.helpers import Outcome, refused, spawn
 from tests.languages import make_languages, write_vec

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from numba import config
 
-from bilex.arrays import Vectors
-from bilex.engines.filters import Float32Filter, Int8Filter, choose_filter
-from bilex.kernels import int8, topk
+from bilex.numerics.types import Vectors
+from bilex.search import int8_kernel as int8
+from bilex.search import topk_kernel as topk
+from bilex.search.filters import Float32Filter, Int8Filter, choose_filter
 
 needs_instruction = pytest.mark.skipif(
     not (int8.available() or config.DISABLE_JIT), reason="this CPU has no 8-bit dot products (AVX-512 VNNI)"

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bilex.arrays import Vectors
-from bilex.engines import find_engine
-from bilex.engines.base import Neighbours
-from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
-from bilex.kernels import topk
+from bilex.numerics.types import Vectors
+from bilex.search import topk_kernel as topk
+from bilex.search.engine import Neighbours
+from bilex.search.engines import find_engine
+from bilex.search.local import LocalEngine
 from tests import oracles
 
 ENGINES = [

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.arrays import Indices, Vectors
-from bilex.em import Settings, fit
-from bilex.engines.base import Neighbours
-from bilex.engines.local import LocalEngine
-from bilex.engines.reuse import ReusingEngine
+from bilex.em.em import Settings, fit
+from bilex.numerics.types import Indices, Vectors
+from bilex.search.engine import Neighbours
+from bilex.search.local import LocalEngine
+from bilex.search.reuse import ReusingEngine
 
 PLAIN = LocalEngine(threads=1)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
-from bilex.mapping import apply, unit
-from bilex.retrieval import CROWD, SharedSpace
+from bilex.numerics.rows import apply, unit
+from bilex.search.local import LocalEngine
+from bilex.search.space import CROWD, SharedSpace
 from tests import oracles
 
 ENGINE = LocalEngine(threads=2, query_block=16, target_block=7)  # several blocks, even on small input

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bilex.arrays import Vectors
-from bilex.engines import find_engine, open_engine
-from bilex.engines import torch as torch_engine
-from bilex.engines.local import LocalEngine
-from bilex.engines.torch import TorchEngine
 from bilex.errors import BilexError
+from bilex.numerics.types import Vectors
+from bilex.search import torch as torch_engine
+from bilex.search.engines import find_engine, open_engine
+from bilex.search.local import LocalEngine
+from bilex.search.torch import TorchEngine
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.coupling import BLOCK, Coupling, coordinates, couple, in_blocks, moments
-from bilex.signatures import likeness
-from tests.test_signatures import clusters, rotated
+from bilex.seeds.coupling import BLOCK, Coupling, coordinates, couple, in_blocks, moments
+from bilex.seeds.signatures import likeness
+from tests.seeds.test_signatures import clusters, rotated
 
 
 def views(words: int, noise: float, dimension: int = 30) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bilex.errors import BilexWarning, InputError
-from bilex.formats.pairs import read_pairs
-from tests.formats.helpers import write
+from bilex.seeds.dictionaries import read_pairs
+from tests.vectors.helpers import write
 
 
 def fails(path: Path, pattern: str, line: int | None = None) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilex.formats.packed import PackedPairs
+from bilex.seeds.packed import PackedPairs
 
 word = st.text(st.characters(exclude_characters="\t", exclude_categories=["Cs"]), max_size=3)
 pairs = st.lists(st.tuples(word, word), max_size=20)
@@ -38,6 +38,6 @@ def test_repetitions_are_dropped(content: list[tuple[str, str]]) -> None:
 
 
 def test_pairs_with_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bilex.formats.packed.hash", lambda pair: 0, raising=False)
+    monkeypatch.setattr("bilex.seeds.packed.hash", lambda pair: 0, raising=False)
     content = [("a", "b"), ("c", "d"), ("c", "d"), ("e", "f")]
     assert pack(content).distinct() == [("a", "b"), ("c", "d"), ("e", "f")]

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bilex.embeddings import Embeddings
 from bilex.errors import BilexError, InputError
-from bilex.seeds import Seed, SeedLike, find_seed
+from bilex.seeds.seed import Seed, SeedLike, find_seed
+from bilex.vectors.embeddings import Embeddings
 
 
 def language(*words: str) -> Embeddings:

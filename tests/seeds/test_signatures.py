@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bilex.induction import induce
-from bilex.learning import learn
-from bilex.seeds import find_seed
-from bilex.signatures import likeness, signatures
+from bilex.runs.learning import learn
+from bilex.seeds.seed import find_seed
+from bilex.seeds.signatures import likeness, signatures
 from tests.languages import make_languages
 
 

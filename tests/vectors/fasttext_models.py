@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bilex.embeddings import Embeddings
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["Family", "family", "train"]
 

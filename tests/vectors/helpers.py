@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bilex.embeddings import Embeddings, load
 from bilex.errors import BilexWarning, InputError
+from bilex.vectors.embeddings import Embeddings, load
 
 
 def write(folder: Path, content: bytes | str, name: str = "en.vec") -> Path:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bilex.embeddings import load
 from bilex.errors import InputError
-from bilex.formats import streams
-from tests.formats.helpers import fails, repaired, write
+from bilex.files import streams
+from bilex.vectors.embeddings import load
+from tests.vectors.helpers import fails, repaired, write
 
 # What is refused ----------------------------------------------------------------------------------------------------
 

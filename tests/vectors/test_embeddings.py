@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bilex.embeddings import Embeddings, load
 from bilex.errors import BilexError, BilexWarning, InputError
+from bilex.vectors.embeddings import Embeddings, load
 
 
 def some(rows: int = 5, dimension: int = 3, scale: float = 1.0) -> Embeddings:
@@ -180,7 +180,7 @@ def test_other_objects() -> None:
 
 
 def test_importing_does_not_bring_the_compiler() -> None:
-    code = "import sys, bilex.embeddings; sys.exit('numba' in sys.modules)"
+    code = "import sys, bilex.vectors.embeddings; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

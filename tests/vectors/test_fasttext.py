@@ -13,10 +13,10 @@ import pytest
 
 import bilex
 from bilex.errors import BilexError, InputError
-from bilex.formats.fasttext import open_fasttext
-from bilex.formats.shape import peek_shape
-from tests.fasttext import family, train
-from tests.formats.helpers import write
+from bilex.vectors.fasttext import open_fasttext
+from bilex.vectors.shape import peek_shape
+from tests.vectors.fasttext_models import family, train
+from tests.vectors.helpers import write
 
 pytest.importorskip("gensim")
 HEADER = 92

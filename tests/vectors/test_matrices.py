@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bilex.embeddings import load
 from bilex.errors import InputError
-from tests.formats.helpers import fails, repaired, write
+from bilex.vectors.embeddings import load
+from tests.vectors.helpers import fails, repaired, write
 
 MATRIX = np.array([[1, 2], [3, 4], [5, 6.5]])
 WORDS = b"a\nb\xc2\xa0c\nd e\n"

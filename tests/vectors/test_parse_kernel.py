@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.kernels.parse import ORDINARY, _usual_number, parse_lines
+from bilex.vectors.parse_kernel import ORDINARY, _usual_number, parse_lines
 
 
 def parse(text: str, dimension: int) -> tuple[int, np.ndarray]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bilex.orthography import spelling_vectors
+from bilex.vectors.spelling import spelling_vectors
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 

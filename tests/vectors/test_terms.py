@@ -10,14 +10,14 @@ import pytest
 
 import bilex
 from bilex import cli
-from bilex.embeddings import Embeddings
 from bilex.errors import InputError
-from bilex.formats.fasttext import open_fasttext
-from bilex.terms import compose
+from bilex.vectors.embeddings import Embeddings
+from bilex.vectors.fasttext import open_fasttext
+from bilex.vectors.terms import compose
 from bilex.web.explorer import Explorer
 from tests.cli.helpers import Bilex, Outcome, refused
-from tests.fasttext import family, train
 from tests.languages import write_vec
+from tests.vectors.fasttext_models import family, train
 
 pytest.importorskip("gensim")
 

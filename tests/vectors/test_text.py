@@ -14,11 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bilex.embeddings import load
 from bilex.errors import BilexError, InputError
-from bilex.formats import lines as lines_module
-from bilex.formats import streams, text
-from tests.formats.helpers import fails, repaired, write
+from bilex.files import lines as lines_module
+from bilex.files import streams
+from bilex.vectors import text
+from bilex.vectors.embeddings import load
+from tests.vectors.helpers import fails, repaired, write
 
 Row = tuple[str, list[str]]
 

@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bilex.embeddings import load
-from bilex.formats import streams, word2vec
-from tests.formats.helpers import fails, repaired, write
+from bilex.files import streams
+from bilex.vectors import word2vec
+from bilex.vectors.embeddings import load
+from tests.vectors.helpers import fails, repaired, write
 
 
 def binary(words: list[bytes], vectors: NDArray[np.float32], end: bytes = b"\n", header: bytes | None = None) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import bilex
-from bilex.embeddings import Embeddings
+from bilex.vectors.embeddings import Embeddings
 from bilex.web.app import create_app
 from bilex.web.explorer import Explorer
 from bilex.web.security import cookie_of

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from bilex.lexicon import Lexicon
-from bilex.reviews import Reviews
-from bilex.runs import Run
+from bilex.lexicon.lexicon import Lexicon
+from bilex.lexicon.reviews import Reviews
+from bilex.runs.run import Run
 from bilex.web.explorer import Explorer
 from tests.web.helpers import HOSTILE, TOKEN
 

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import pytest
 
-from bilex.reviews import Reviews
-from bilex.runs import Run
+from bilex.lexicon.reviews import Reviews
+from bilex.runs.run import Run
 from tests.web.helpers import HOSTILE, serving
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is missing; pip install 'bilex[dev]'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from bilex.reviews import Reviews
+from bilex.lexicon.reviews import Reviews
 from trust.soak import CLIENTS, growth, load, missing, review_and_kill
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilex.mapping import unit
+from bilex.numerics.rows import unit
 from bilex.web import lookup
 from bilex.web.lookup import Rounded, best
 from tests.oracles import full_sort_top_k

@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 import bilex
 from bilex.errors import BilexError, InputError
-from bilex.lexicon import Lexicon
-from bilex.reviews import read_reviewed
+from bilex.lexicon.lexicon import Lexicon
+from bilex.lexicon.reviews import read_reviewed
 from bilex.web.explorer import Explorer
 from bilex.web.retraining import changed_pairs, learn_again, next_name
 

@@ -47,8 +47,8 @@ def compare(
     queries that both runs cover count. The p-value is that of the exact two-sided McNemar test.
     """
     from bilex.cli.progress import watch
-    from bilex.engines import find_engine
-    from bilex.runs import Run
+    from bilex.runs.run import Run
+    from bilex.search.engines import find_engine
 
     if as_tsv and as_json:
         raise click.UsageError("--tsv and --json exclude each other", click.get_current_context())
@@ -103,7 +103,7 @@ def cells(word: ComparedWord) -> tuple[str, ...]:
 
 def print_tsv(words: Sequence[ComparedWord]) -> None:
     """Print a header and a line for each word, separated by tabs."""
-    from bilex.lexicon import plain
+    from bilex.lexicon.lexicon import plain
 
     click.echo("\t".join(HEADER))
     for word in words:

@@ -12,8 +12,8 @@ import click
 from bilex.cli.options import command_line, json_option, print_json, quiet_option
 
 if TYPE_CHECKING:
-    from bilex.em import Iteration
-    from bilex.lexicon import Entry, Lexicon
+    from bilex.em.em import Iteration
+    from bilex.lexicon.lexicon import Entry, Lexicon
 
 __all__ = ["demo"]
 
@@ -31,12 +31,12 @@ def demo(output: str, report: bool, as_json: bool, quiet: bool) -> None:
 
     Starts from nothing but words that are spelt the same in both languages, and shows the paper's own model at work.
     """
-    from bilex.embeddings import load
-    from bilex.formats.pairs import read_pairs
+    from bilex.files.run_directory import run_directory
     from bilex.induction import induce
     from bilex.methods import PAPER
     from bilex.report import REPORT, write_report
-    from bilex.rundir import run_directory
+    from bilex.seeds.dictionaries import read_pairs
+    from bilex.vectors.embeddings import load
 
     say = (lambda line="": None) if quiet or as_json else click.echo
     started = time.perf_counter()
@@ -75,7 +75,7 @@ def demo(output: str, report: bool, as_json: bool, quiet: bool) -> None:
 
 def _lines(say: Any) -> Any:
     """Give a reporter that prints a line for each iteration."""
-    from bilex.progress import Reporter
+    from bilex.em.progress import Reporter
 
     class Lines(Reporter):
         count = 0

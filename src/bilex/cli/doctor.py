@@ -94,7 +94,7 @@ def versions() -> Facts:
 
 def threads() -> Facts:
     """Say how many threads bilex uses, and why."""
-    from bilex.threads import thread_count
+    from bilex.numerics.threads import thread_count
 
     return {"used": thread_count(), "cores": os.cpu_count(), "BILEX_THREADS": os.environ.get("BILEX_THREADS") or None}
 
@@ -113,7 +113,7 @@ def cpu() -> Facts:
     import numpy as np
     from llvmlite import binding
 
-    from bilex.engines.filters import choose_filter
+    from bilex.search.filters import choose_filter
 
     features = binding.get_host_cpu_features()
     sample = np.ones((64, 8), np.float32)
@@ -159,7 +159,7 @@ def cache() -> Facts:
     """Say where compiled kernels are kept. Without such a place numba refuses to import them."""
     import tempfile
 
-    from bilex.kernels.topk import scan_block
+    from bilex.search.topk_kernel import scan_block
 
     folder = Path(scan_block._cache.cache_path)
     try:
@@ -197,8 +197,8 @@ def learn_made_up(words: int, dimension: int) -> tuple[float, float]:
     """Learn a lexicon whose truth is known: the share of right pairs, and the gap of the last certificate."""
     import numpy as np
 
-    from bilex.embeddings import Embeddings
     from bilex.induction import induce
+    from bilex.vectors.embeddings import Embeddings
 
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(words, dimension))

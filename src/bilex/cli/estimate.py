@@ -3,7 +3,7 @@
 The largest arrays are the vectors, and at the peak there are several copies of them: as they were read, prepared,
 mapped into the shared space, and with the crowding of CSLS beside them. Nothing grows with the product of
 the vocabularies but the time, of which the searches over all pairs of words take most: two in EM before the answers
-are reused (`engines/reuse.py`), a small part of one in each later iteration, and three to build the lexicon.
+are reused (`search/reuse.py`), a small part of one in each later iteration, and three to build the lexicon.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bilex.arrays import Vectors
-from bilex.engines.base import Engine
 from bilex.errors import BilexError
 from bilex.methods import Method
+from bilex.numerics.types import Vectors
+from bilex.search.engine import Engine
 
 __all__ = ["Estimate", "check_fits", "estimate", "memory_here"]
 

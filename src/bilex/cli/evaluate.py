@@ -30,8 +30,8 @@ def evaluate(run: str, gold: str, retrieval: str, reverse: bool, convention: str
     unless --convention says otherwise; p@1 is always reported by all three conventions.
     """
     from bilex.cli.progress import watch
-    from bilex.engines import find_engine
-    from bilex.runs import Run
+    from bilex.runs.run import Run
+    from bilex.search.engines import find_engine
 
     with watch(quiet or as_json) as reporter:
         reporter.stage("reading")

@@ -15,10 +15,10 @@ import click
 from bilex.cli.options import min_confidence_option, quiet_option, run_argument
 
 if TYPE_CHECKING:
-    from bilex.formats.lexicons import Row
-    from bilex.lexicon import Lexicon
-    from bilex.progress import Reporter
-    from bilex.runs import Run
+    from bilex.em.progress import Reporter
+    from bilex.lexicon.formats import Row
+    from bilex.lexicon.lexicon import Lexicon
+    from bilex.runs.run import Run
 
 __all__ = ["export"]
 
@@ -65,7 +65,7 @@ def export(
     formula to it.
     """
     from bilex.cli.progress import watch
-    from bilex.runs import Run
+    from bilex.runs.run import Run
 
     if form in LEXICONS and side is not None:
         raise click.UsageError(f"--side is for vectors, and {form} is a lexicon", click.get_current_context())
@@ -121,7 +121,7 @@ def check_vector_file(form: str, output: str | None) -> None:
 
 def reviewed_rows(run: Run, folder: str) -> list[Row]:
     """Give the pairs that the review left or put in, in the order of the source words' frequency."""
-    from bilex.reviews import read_reviewed
+    from bilex.lexicon.reviews import read_reviewed
 
     pairs = read_reviewed(Path(folder) / "reviewed").pairs
     last = len(run.source)
@@ -131,7 +131,7 @@ def reviewed_rows(run: Run, folder: str) -> list[Row]:
 
 def lexicon_lines(run: Run, form: str, rows: Sequence[Row]) -> Iterable[str]:
     """Give the lines of a lexicon in one of its formats."""
-    from bilex.formats.lexicons import jsonl_lines, muse_lines, tei_lines, tsv_lines
+    from bilex.lexicon.formats import jsonl_lines, muse_lines, tei_lines, tsv_lines
     from bilex.version import __version__
 
     if form == "tei":
@@ -143,7 +143,7 @@ def lexicon_lines(run: Run, form: str, rows: Sequence[Row]) -> Iterable[str]:
 
 def write_lines(path: str, lines: Iterable[str], entries: int, reporter: Reporter) -> None:
     """Write lines to a file, whole or not at all."""
-    from bilex.formats.atomic import atomic_write
+    from bilex.files.atomic import atomic_write
 
     with atomic_write(path) as file:
         for number, line in enumerate(lines):
@@ -154,7 +154,7 @@ def write_lines(path: str, lines: Iterable[str], entries: int, reporter: Reporte
 
 def write_sides(run: Run, output: str, side: str, reporter: Reporter) -> list[str]:
     """Write the vectors of one language or of both; give the names of the files."""
-    from bilex.formats.writers import write_vectors
+    from bilex.vectors.writers import write_vectors
 
     sides = {"source": (run.source.words, run.space.source), "target": (run.target.words, run.space.target)}
     names = suffixed(output, run.source.name, run.target.name)
@@ -173,7 +173,7 @@ def write_sides(run: Run, output: str, side: str, reporter: Reporter) -> list[st
 
 def suffixed(output: str, source: str, target: str) -> dict[str, str]:
     """Put the names of the languages before the ending of a file name, if they are two and fit for it."""
-    from bilex.formats.lexicons import language_tag
+    from bilex.lexicon.formats import language_tag
 
     tags = language_tag(source), language_tag(target)
     if "und" in tags or tags[0].lower() == tags[1].lower():
@@ -187,7 +187,7 @@ def suffixed(output: str, source: str, target: str) -> dict[str, str]:
 def warn_of_missing(path: str, words: list[str]) -> None:
     """Count the words that this format cannot tell from their numbers."""
     from bilex.errors import BilexWarning
-    from bilex.formats.streams import display
+    from bilex.files.streams import display
 
     if words:
         what = "1 word" if len(words) == 1 else f"{len(words):,} words"

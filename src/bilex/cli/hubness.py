@@ -27,8 +27,8 @@ def hubness(
     counts over all target words: the larger, the more hubs; never counts the words that are nobody's neighbour.
     """
     from bilex.cli.progress import watch
-    from bilex.engines import find_engine
-    from bilex.runs import Run
+    from bilex.runs.run import Run
+    from bilex.search.engines import find_engine
 
     with watch(quiet or as_json) as reporter:
         reporter.stage("reading")

@@ -14,15 +14,15 @@ import click
 from bilex.cli.interrupts import last_words, soon
 from bilex.cli.options import json_option, min_confidence_option, print_json, quiet_option, wrong_usage
 from bilex.errors import BilexWarning, NothingMatchedWarning
-from bilex.priors import PRIOR_NAMES
+from bilex.model.prior import PRIOR_NAMES
 
 if TYPE_CHECKING:
-    from bilex.checkpoints import Checkpoint
+    from bilex.cli.estimate import Estimate
     from bilex.cli.jobs import Job
-    from bilex.engines.base import Engine
-    from bilex.estimate import Estimate
     from bilex.methods import Method
-    from bilex.runs import Run
+    from bilex.runs.checkpoints import Checkpoint
+    from bilex.runs.run import Run
+    from bilex.search.engine import Engine
 
 __all__ = ["induce"]
 
@@ -76,15 +76,15 @@ def induce(
     Writes the directory RUN with lexicon.tsv, model.safetensors, run.json and report.html, and says whether the
     lexicon looks sound, doubtful or failed. A run that was interrupted goes on with --resume RUN alone.
     """
-    from bilex.checkpoints import read_checkpoint
     from bilex.cli.jobs import new_job, old_job
     from bilex.cli.progress import watch
-    from bilex.embeddings import load
-    from bilex.engines import find_engine, open_engine
+    from bilex.files.run_directory import run_directory
     from bilex.induction import induce as learn
     from bilex.report import FAILED, REPORT, write_report
-    from bilex.rundir import run_directory
-    from bilex.seeds import check_seed
+    from bilex.runs.checkpoints import read_checkpoint
+    from bilex.search.engines import find_engine, open_engine
+    from bilex.seeds.seed import check_seed
+    from bilex.vectors.embeddings import load
 
     interrupted = None if resume is None else read_checkpoint(Path(resume))
     with wrong_usage():
@@ -137,9 +137,9 @@ def induce(
 
 def keeper(job: Job, place: str, scratch: Path, resumed: Checkpoint | None) -> Callable[[Checkpoint], None]:
     """Give what stores the checkpoints of a run, and says how to go on from then on."""
-    from bilex.checkpoints import write_checkpoint
     from bilex.cli.jobs import how_to_go_on
-    from bilex.rundir import CHECKPOINT
+    from bilex.files.run_directory import CHECKPOINT
+    from bilex.runs.checkpoints import write_checkpoint
 
     run, about = Path(place).resolve(), job.to_json()
 
@@ -161,8 +161,8 @@ def keeper(job: Job, place: str, scratch: Path, resumed: Checkpoint | None) -> C
 
 def foresee(paths: tuple[str, str], limit: int, method: Method, engine: Engine | None) -> Estimate | None:
     """Estimate what the run needs, if the files tell their sizes; raise if this machine does not have it."""
-    from bilex.estimate import check_fits, estimate
-    from bilex.formats.shape import peek_shape
+    from bilex.cli.estimate import check_fits, estimate
+    from bilex.vectors.shape import peek_shape
 
     source, target = (peek_shape(path, limit) for path in paths)
     if source is None or target is None:

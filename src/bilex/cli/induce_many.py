@@ -16,10 +16,10 @@ from bilex.cli.options import command_line, json_option, print_json, quiet_optio
 from bilex.errors import BilexError
 
 if TYPE_CHECKING:
-    from bilex.engines.base import Engine
-    from bilex.lexicon import Lexicon
-    from bilex.many import Many
-    from bilex.runs import Run
+    from bilex.lexicon.lexicon import Lexicon
+    from bilex.multilingual.many import Many
+    from bilex.runs.run import Run
+    from bilex.search.engine import Engine
 
 __all__ = ["induce_many"]
 
@@ -87,12 +87,12 @@ def induce_many(
     triples.tsv.
     """
     from bilex.cli.progress import watch
-    from bilex.embeddings import load
-    from bilex.engines import find_engine, open_engine
-    from bilex.many import induce_many as learn
+    from bilex.files.run_directory import run_directory
     from bilex.methods import find_method
-    from bilex.rundir import run_directory
-    from bilex.seeds import check_seed
+    from bilex.multilingual.many import induce_many as learn
+    from bilex.search.engines import find_engine, open_engine
+    from bilex.seeds.seed import check_seed
+    from bilex.vectors.embeddings import load
 
     with wrong_usage():
         chosen = find_method(method).with_changes(changes)
@@ -176,7 +176,7 @@ class Writer:
 
     def __call__(self, run: Run) -> None:
         """Write one run, and the vectors of its target if it is from the hub."""
-        from bilex.many import in_hub
+        from bilex.multilingual.many import in_hub
 
         source, target = run.source.name, run.target.name
         place = self.folder / f"{source}-{target}"
@@ -193,8 +193,8 @@ class Writer:
 
     def finish(self, many: Many, summary: dict[str, Any]) -> None:
         """Write what is known only when all pairs are; the summary lists all that was written."""
-        from bilex.formats.atomic import atomic_write_text
-        from bilex.rundir import CYCLES
+        from bilex.files.atomic import atomic_write_text
+        from bilex.files.run_directory import CYCLES
 
         for pair, cycles in many.cycles.items():
             self.confirm("-".join(pair), many.lexicons[pair])
@@ -210,10 +210,10 @@ class Writer:
 
     def confirm(self, name: str, lexicon: Lexicon) -> None:
         """Write a pair's lexicon again, as the other languages see it, and its report."""
-        from bilex.many import with_cycles
+        from bilex.files.run_directory import LEXICON, write_manifest
+        from bilex.multilingual.many import with_cycles
         from bilex.report import REPORT, write_report
-        from bilex.rundir import LEXICON, write_manifest
-        from bilex.runs import Run
+        from bilex.runs.run import Run
 
         place = self.folder / name
         run = Run.load(place)
@@ -226,7 +226,7 @@ class Writer:
 
 def check_replaceable(place: Path) -> None:
     """Raise if something is there that is not ours to throw away: only what an earlier call has written is."""
-    from bilex.rundir import check_replaceable as check_run
+    from bilex.files.run_directory import check_replaceable as check_run
 
     elsewhere = "choose another place with -o"
     if place.is_symlink() and not place.exists():

@@ -14,8 +14,8 @@ from bilex.cli.options import command_line, is_given
 from bilex.errors import InputError
 
 if TYPE_CHECKING:
-    from bilex.checkpoints import Checkpoint
     from bilex.methods import Method
+    from bilex.runs.checkpoints import Checkpoint
 
 __all__ = ["Job", "how_to_go_on", "new_job", "old_job"]
 
@@ -94,7 +94,7 @@ def old_job(context: click.Context, run: str, checkpoint: Checkpoint) -> Job:
 
 def found(path: str, folder: str) -> str:
     """Give a path as it is from here if it leads anywhere, or else as it was from the folder of the command."""
-    from bilex.seeds import SEED_NAMES
+    from bilex.seeds.seed import SEED_NAMES
 
     there = Path(folder) / path
     return path if path in SEED_NAMES or Path(path).exists() or not there.exists() else str(there)

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bilex.em import Iteration
-from bilex.progress import Reporter
+from bilex.em.em import Iteration
+from bilex.em.progress import Reporter
 
 __all__ = ["Terminal", "seconds_left", "time_left", "watch"]
 

@@ -25,12 +25,12 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
     The page is one HTML file that loads nothing from anywhere; send it, print it, open it on a phone.
     """
     from bilex.cli.progress import watch
-    from bilex.engines import find_engine
+    from bilex.confidence.verdict import SOUND
     from bilex.errors import InputError
+    from bilex.files.run_directory import MANIFEST
     from bilex.report import REPORT, judge, write_report
-    from bilex.report.verdict import SOUND
-    from bilex.rundir import MANIFEST
-    from bilex.runs import Run
+    from bilex.runs.run import Run
+    from bilex.search.engines import find_engine
 
     with watch(quiet or as_json) as reporter:
         reporter.stage("reading")

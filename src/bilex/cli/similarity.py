@@ -32,7 +32,7 @@ def similarity(run: str, pairs: str, missing: str, fold_case: bool, reverse: boo
     that has no vector of its own gets the mean of its words' unit vectors, if it has all of them. spearman and pearson
     are by --missing; both ways are always reported.
     """
-    from bilex.runs import Run
+    from bilex.runs.run import Run
 
     score = Run.load(run).similarity(pairs, fold_case=fold_case, reverse=reverse)
     figures = score.figures(missing)

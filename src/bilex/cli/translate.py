@@ -41,7 +41,7 @@ def translate(
     is composed from its words if it has no vector.
     """
     from bilex.errors import BilexError
-    from bilex.runs import Run
+    from bilex.runs.run import Run
 
     if not words:
         words = tuple(line.strip("\r\n") for line in read_lines() if line.strip())

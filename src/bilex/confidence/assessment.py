@@ -6,8 +6,8 @@
    were fitted to the other parts' pairs only. So an entry that EM believed and then learnt from looks no better than
    one that it never saw, and the pairs of the seed can be asked as if they were unknown.
 3. *Posterior*: with CSLS as the weight, ``w = 2 cos - r(s) - r(t) - MARGIN``, the posterior over the edge sets that
-   the prior allows, at temperature `TEMPERATURE`; see `bilex.marginals`. CSLS is the model's weight with a null
-   distribution that is each word's own surroundings instead of one N(μ, I) for all.
+   the prior allows, at temperature `TEMPERATURE`; see `bilex.confidence.posterior`. CSLS is the model's weight with a
+   null distribution that is each word's own surroundings instead of one N(μ, I) for all.
 4. *Calibration*: a logistic regression on the log-odds of the posterior, the CSLS score, how far it is above the
    best rival of either word, whether the words are each other's best, the likeness of their spelling, the source
    word's frequency rank (as a logarithm) and the target word's (as a part of its vocabulary). It starts from
@@ -26,15 +26,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.arrays import Floats, Indices, Vectors
-from bilex.calibration import Calibration, calibrate, calibration_error
-from bilex.edge_prior import Features
-from bilex.mapping import unit
-from bilex.marginals import edge_posterior
-from bilex.matching import Graph
-from bilex.model import Theta
-from bilex.priors import Prior
-from bilex.retrieval import SharedSpace, Surroundings
+from bilex.confidence.calibration import Calibration, calibrate, calibration_error
+from bilex.confidence.posterior import edge_posterior
+from bilex.matching.solver import Graph
+from bilex.model.edge_prior import Features
+from bilex.model.prior import Prior
+from bilex.model.theta import Theta
+from bilex.numerics.rows import unit
+from bilex.numerics.types import Floats, Indices, Vectors
+from bilex.search.space import SharedSpace, Surroundings
 
 __all__ = ["FEATURES", "SHIPPED", "Evidence", "Known", "Refit", "assess", "examples_of", "gather"]
 
@@ -114,7 +114,7 @@ def keys(graph: Graph) -> Indices:
 
 def standing(weights: Floats, words: Indices, n_words: int, places: Indices) -> tuple[NDArray[np.bool_], Floats]:
     """Say of edges whether each is its word's heaviest, and how far above (or below) the heaviest other it is."""
-    from bilex.kernels.rivals import top_two
+    from bilex.confidence.rivals_kernel import top_two
 
     best, second = top_two(words, weights, n_words)
     own = words[places]
@@ -159,7 +159,7 @@ def held_out_cosines(
     graph: Graph, vectors: tuple[Vectors, Vectors], space: SharedSpace, trained: Pairs, refit: Refit
 ) -> Floats:
     """Give the cosine of each edge under maps fitted to pairs of source words of other parts than its own."""
-    from bilex.kernels.topk import edge_scores
+    from bilex.search.topk_kernel import edge_scores
 
     rows, cosines = graph.rows, np.empty(len(graph.indices))
     for part in range(FOLDS):
@@ -175,7 +175,7 @@ def held_out_cosines(
 
 def examples_of(evidence: Evidence, known: Known) -> tuple[Indices, NDArray[np.bool_]]:
     """Give the best edge of each known word, by the posterior, and whether it is right."""
-    from bilex.kernels.rivals import top_two
+    from bilex.confidence.rivals_kernel import top_two
 
     graph = evidence.graph
     words = np.union1d(known.pairs[0], known.unanswered)

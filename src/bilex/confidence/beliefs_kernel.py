@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bilex.arrays import Floats, Indices
-from bilex.kernels.matching import transpose
+from bilex.matching.solver_kernel import transpose
+from bilex.numerics.types import Floats, Indices
 
 __all__ = ["marginals"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.arrays import Floats
+from bilex.numerics.types import Floats
 
 __all__ = ["Bin", "Calibration", "calibrate", "calibration_error", "reliability"]
 

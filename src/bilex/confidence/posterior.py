@@ -13,7 +13,7 @@ whose best m is the Viterbi E-step's, at any temperature. The sum over all m tha
   approximation is a good one: the Bethe free energy is convex there, so there is one fixed point, and every cycle of
   a sparse graph of words passes through some edge that is improbable, which cuts it.
 
-Unlike entropic transport (`bilex.kernels.sinkhorn`), which spreads a word's probability as if its edges were used
+Unlike entropic transport (`bilex.em.sinkhorn_kernel`), which spreads a word's probability as if its edges were used
 independently of each other, belief propagation leaves out what a word hears from the very neighbour it speaks to.
 """
 
@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bilex.arrays import Floats
-from bilex.matching import Graph
-from bilex.priors import Prior
+from bilex.matching.solver import Graph
+from bilex.model.prior import Prior
+from bilex.numerics.types import Floats
 
 __all__ = ["Posterior", "edge_posterior"]
 
@@ -43,7 +43,7 @@ def edge_posterior(
     graph: Graph, prior: Prior, temperature: float = 1.0, *, tolerance: float = TOLERANCE, rounds: int = ROUNDS
 ) -> Posterior:
     """Compute each edge's probability; the time is linear in the edges."""
-    from bilex.kernels.beliefs import marginals
+    from bilex.confidence.beliefs_kernel import marginals
 
     logits = (graph.weights + prior.log_odds) / temperature
     capacities = (prior.source_capacity or 0, prior.target_capacity or 0)

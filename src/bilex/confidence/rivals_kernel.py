@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bilex.arrays import Floats, Indices
+from bilex.numerics.types import Floats, Indices
 
 __all__ = ["top_two"]
 

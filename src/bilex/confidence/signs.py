@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.arrays import Floats, Indices
-from bilex.engines.base import Engine
 from bilex.evaluation.hubness import skewness
-from bilex.lexicon import RETRIEVAL, Entry, plain
-from bilex.retrieval import SharedSpace
-from bilex.runs import Run
+from bilex.lexicon.lexicon import RETRIEVAL, Entry, plain
+from bilex.numerics.types import Floats, Indices
+from bilex.runs.run import Run
+from bilex.search.engine import Engine
+from bilex.search.space import SharedSpace
 
 __all__ = ["FREQUENT", "SMALL", "Evidence", "Pairs", "gather", "induced_pairs", "seed_agreement"]
 

@@ -60,10 +60,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bilex.em import CONVERGED, SEED_ONLY
-from bilex.report.evidence import SMALL, Evidence, gather, induced_pairs
-from bilex.report.words import number, percent
-from bilex.runs import Run
+from bilex.confidence.signs import SMALL, Evidence, gather, induced_pairs
+from bilex.confidence.wording import number, percent
+from bilex.em.em import CONVERGED, SEED_ONLY
+from bilex.runs.run import Run
 
 __all__ = ["DOUBTFUL", "FAILED", "SOUND", "Sign", "Verdict", "decide", "judge"]
 

@@ -17,19 +17,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bilex.arrays import Floats, Vectors
-from bilex.candidates import candidate_graph
-from bilex.constraints import Constraints
-from bilex.edge_prior import EdgePrior
-from bilex.engines.base import Engine
 from bilex.errors import BilexError
-from bilex.mapping import unit
-from bilex.matching import Graph, Matching, solve
-from bilex.model import Expectation, Theta, free_capacity, null_log_density
-from bilex.pricing import dense_matching
-from bilex.priors import Prior
-from bilex.threads import single_threaded_blas, thread_count
-from bilex.weights import WEIGHTS, likelihood
+from bilex.matching.candidates import candidate_graph
+from bilex.matching.dense import dense_matching
+from bilex.matching.solver import Graph, Matching, solve
+from bilex.model.constraints import Constraints
+from bilex.model.edge_prior import EdgePrior
+from bilex.model.prior import Prior
+from bilex.model.theta import Expectation, Theta, free_capacity, null_log_density
+from bilex.model.weights import WEIGHTS, likelihood
+from bilex.numerics.rows import unit
+from bilex.numerics.threads import single_threaded_blas, thread_count
+from bilex.numerics.types import Floats, Vectors
+from bilex.search.engine import Engine
 
 __all__ = [
     "E_STEPS",
@@ -171,7 +171,7 @@ def posterior(theta: Theta, source: Vectors, target: Vectors, problem: Problem, 
 
 def sinkhorn(theta: Theta, source: Vectors, target: Vectors, problem: Problem, previous: Matching | None) -> Belief:
     """Spread each word's probability over its candidates and none, so that no word is used more than once."""
-    from bilex.kernels import sinkhorn as kernel
+    from bilex.em import sinkhorn_kernel as kernel
 
     prior, temperature = problem.prior, problem.temperature
     if (prior.source_capacity, prior.target_capacity) != (1, 1):
@@ -194,7 +194,7 @@ def sinkhorn(theta: Theta, source: Vectors, target: Vectors, problem: Problem, p
 
 def weighted_sources(graph: Graph, flow: Floats, source: Vectors) -> Vectors:
     """Sum each target's source vectors, weighted by the flow between them, in the order of the edges."""
-    from bilex.kernels.sinkhorn import gather
+    from bilex.em.sinkhorn_kernel import gather
 
     order = np.argsort(graph.indices, kind="stable")
     pointers = np.searchsorted(graph.indices[order], np.arange(graph.n_targets + 1))

@@ -2,7 +2,7 @@
 
 The loop in `viterbi_em` can be laid beside the pseudocode. With the Viterbi E-step both steps make the same quantity
 larger, the log-likelihood of the matching and the parameters together, so it never falls from one iteration to the
-next. The other E-steps (`bilex.expectation`) run in the same loop.
+next. The other E-steps (`bilex.em.e_steps`) run in the same loop.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bilex.arrays import Indices, Vectors
-from bilex.constraints import Constraints, Pairs
-from bilex.edge_prior import EdgePrior
-from bilex.engines.base import Engine
+from bilex.em.e_steps import E_STEPS, SOFT, Belief, Problem, nearest_targets
 from bilex.errors import BilexError
-from bilex.expectation import E_STEPS, SOFT, Belief, Problem, nearest_targets
-from bilex.mapping import Steps
-from bilex.matching import Matching
-from bilex.model import Expectation, Theta, log_likelihood, maximise
-from bilex.priors import Prior
+from bilex.matching.solver import Matching
+from bilex.model.constraints import Constraints, Pairs
+from bilex.model.edge_prior import EdgePrior
+from bilex.model.maps import Steps
+from bilex.model.prior import Prior
+from bilex.model.theta import Expectation, Theta, log_likelihood, maximise
+from bilex.numerics.types import Indices, Vectors
+from bilex.search.engine import Engine
 
 __all__ = ["Fit", "Iteration", "Settings", "State", "fit", "match_all", "viterbi_em"]
 
@@ -44,7 +44,7 @@ class Settings:
     and `steps` are those of the ``cca`` maps; `temperature` belongs to the soft E-steps; without `self_learning` the
     map of the seed is kept; with `exact` the matching is optimal among all pairs of words, not only the candidates.
 
-    `weights` name what an edge weighs (`bilex.weights`). `slack` is added to all weights at first and falls by
+    `weights` name what an edge weighs (`bilex.model.weights`). `slack` is added to all weights at first and falls by
     `tightening` with each iteration, so that EM starts permissive; it does not stop before the slack is gone.
     `supervision` says what the seed is after the start: with ``start`` nothing more; with ``soft`` its pairs are
     laid on each other in every M-step, beside those of the matching; with ``fixed`` they also are in every matching.
@@ -164,8 +164,8 @@ def viterbi_em(
     """Alternate the E-step and the M-step from θ on until convergence (Algorithm 1).
 
     `given` are rows that every M-step lays on each other, whatever the matching; `edge_prior` is p(m) where that is
-    learnt (`bilex.edge_prior`). After each iteration its state goes to `checkpoint`; `resume` is such a state, and the
-    work goes on from there.
+    learnt (`bilex.model.edge_prior`). After each iteration its state goes to `checkpoint`; `resume` is such a state,
+    and the work goes on from there.
     """
     e_step, state = E_STEPS[settings.e_step], resume or State(theta, None, ())
     theta, matching, iterations = state.theta, state.matching, list(state.iterations)

@@ -13,8 +13,8 @@ Three things are decided here.
   half, with the prior learnt from the other one, it puts the right candidate first more often; otherwise the prior
   stays uniform. A matching confirms itself, so a prior learnt from one must also put more of the small seed's own
   words right, under a map that none of them had a part in; a seed that is no dictionary cannot say so.
-- *The start* (`--seed unsupervised`). EM runs roughly from the couplings (`bilex.coupling`) of more and of fewer words;
-  the start that led to the largest log-likelihood is taken.
+- *The start* (`--seed unsupervised`). EM runs roughly from the couplings (`bilex.seeds.coupling`) of more and of fewer
+  words; the start that led to the largest log-likelihood is taken.
 
 Nothing else is measured: the method's other parts are as its configuration says.
 """
@@ -27,22 +27,22 @@ from typing import Any
 
 import numpy as np
 
-from bilex.arrays import Indices, Vectors
-from bilex.candidates import candidate_graph
-from bilex.constraints import Constraints
-from bilex.coupling import SIZES, couple
-from bilex.edge_prior import FEATURES, EdgePrior, Examples, Features, heaviest, learn
-from bilex.em import Fit, Iteration, Settings, fit, match_all
-from bilex.embeddings import Embeddings
-from bilex.engines.base import Engine
-from bilex.engines.reuse import ReusingEngine
-from bilex.journal import Journal
+from bilex.em.em import Fit, Iteration, Settings, fit, match_all
+from bilex.em.journal import Journal
+from bilex.em.progress import Reporter
+from bilex.matching.candidates import candidate_graph
 from bilex.methods import CHOOSE, METHODS, Method
-from bilex.model import Theta
-from bilex.progress import Reporter
-from bilex.retrieval import SharedSpace
-from bilex.seeds import SEED_NAMES, UNSUPERVISED, Seed
-from bilex.weights import WEIGHTS
+from bilex.model.constraints import Constraints
+from bilex.model.edge_prior import FEATURES, EdgePrior, Examples, Features, heaviest, learn
+from bilex.model.theta import Theta
+from bilex.model.weights import WEIGHTS
+from bilex.numerics.types import Indices, Vectors
+from bilex.search.engine import Engine
+from bilex.search.reuse import ReusingEngine
+from bilex.search.space import SharedSpace
+from bilex.seeds.coupling import SIZES, couple
+from bilex.seeds.seed import SEED_NAMES, UNSUPERVISED, Seed
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["LARGE", "Choice", "Chosen", "fit_method", "held_out_precision", "split"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bilex.em import State
+from bilex.em.em import State
 
 __all__ = ["Journal"]
 

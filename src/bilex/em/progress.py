@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bilex.em import Iteration
+from bilex.em.em import Iteration
 
 __all__ = ["Reporter"]
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bilex.arrays import Floats, Indices, Vectors
-from bilex.kernels.matching import transpose
+from bilex.matching.solver_kernel import transpose
+from bilex.numerics.types import Floats, Indices, Vectors
 
 __all__ = ["gather", "sinkhorn"]
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from bilex.embeddings import Embeddings
-from bilex.engines.base import Engine
 from bilex.errors import BilexError
 from bilex.evaluation.gold import Gold, gold_pairs
-from bilex.retrieval import SharedSpace
+from bilex.search.engine import Engine
+from bilex.search.space import SharedSpace
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["ComparedWord", "Comparison", "compare_translations", "mcnemar"]
 

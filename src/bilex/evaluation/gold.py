@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from bilex.formats.pairs import read_pairs
+from bilex.seeds.dictionaries import read_pairs
 
 __all__ = ["Gold", "gold_pairs"]
 

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.arrays import Floats, Vectors
-from bilex.embeddings import Embeddings
 from bilex.errors import BilexError
-from bilex.formats.similarity_sets import SimilarityPair, read_similarity_set
-from bilex.retrieval import SharedSpace
+from bilex.evaluation.similarity_sets import SimilarityPair, read_similarity_set
+from bilex.numerics.types import Floats, Vectors
+from bilex.search.space import SharedSpace
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["MISSING", "SimilarityScore", "evaluate_similarity", "pearson", "spearman"]
 

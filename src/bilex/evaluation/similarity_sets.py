@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import NamedTuple, overload
 
 from bilex.errors import InputError
-from bilex.formats.examine import is_number
-from bilex.formats.packed import PackedPairs
-from bilex.formats.streams import display
-from bilex.formats.wordlists import WordList, decoded
+from bilex.files.streams import display
+from bilex.files.wordlists import WordList, decoded
+from bilex.seeds.packed import PackedPairs
+from bilex.vectors.examine import is_number
 
 __all__ = ["SimilarityPair", "SimilaritySet", "read_similarity_set"]
 

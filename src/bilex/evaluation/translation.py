@@ -20,11 +20,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bilex.arrays import Indices
-from bilex.embeddings import Embeddings
-from bilex.engines.base import Engine
 from bilex.errors import BilexError
-from bilex.retrieval import SharedSpace
+from bilex.numerics.types import Indices
+from bilex.search.engine import Engine
+from bilex.search.space import SharedSpace
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["CONVENTIONS", "NotCovered", "TranslationScore", "evaluate_translation"]
 

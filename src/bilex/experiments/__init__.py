@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bilex.engines.base import Engine
-from bilex.engines.local import LocalEngine
 from bilex.experiments.differences import TABLE5
 from bilex.experiments.grid import Watch
 from bilex.experiments.hubs import TABLE3
@@ -21,6 +19,8 @@ from bilex.experiments.similarity import TABLE2
 from bilex.experiments.sources import Sources
 from bilex.experiments.translation import TABLE1, TABLE4
 from bilex.experiments.vocabulary import FIG2, FIG3
+from bilex.search.engine import Engine
+from bilex.search.local import LocalEngine
 
 __all__ = ["EXPERIMENTS", "Experiment", "Options", "Outcome", "Report", "Setting", "reproduce"]
 

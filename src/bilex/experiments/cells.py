@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bilex.embeddings import Embeddings
-from bilex.engines.base import Engine
 from bilex.errors import BilexError, BilexWarning
 from bilex.evaluation.compare import first_answers
 from bilex.evaluation.hubness import evaluate_hubness
@@ -18,9 +16,11 @@ from bilex.evaluation.translation import NotCovered, evaluate_translation
 from bilex.experiments.layouts import PairFiles
 from bilex.experiments.seeds import TooFew, needs_train, seed_pairs, test_pairs
 from bilex.experiments.sources import Dictionary, Sources
-from bilex.learning import check, learn
 from bilex.methods import Method
-from bilex.retrieval import RETRIEVALS, SharedSpace
+from bilex.runs.learning import check, learn
+from bilex.search.engine import Engine
+from bilex.search.space import RETRIEVALS, SharedSpace
+from bilex.vectors.embeddings import Embeddings
 from bilex.version import __version__
 
 __all__ = ["HUB_NEIGHBOURS", "Cell", "run_cell"]

@@ -35,7 +35,7 @@ from typing import Any
 
 from bilex.errors import BilexError, InputError
 from bilex.experiments.toml import LANGUAGE, Expect, Templates, as_templates, check_keys, is_file, is_folder, parse_pair
-from bilex.formats.toml import read_toml
+from bilex.files.toml import read_toml
 
 __all__ = ["EXPERIMENTS", "OWN", "SHIPPED", "Layout", "PairFiles", "find_layout"]
 

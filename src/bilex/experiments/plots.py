@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bilex.formats.atomic import atomic_path
+from bilex.files.atomic import atomic_path
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

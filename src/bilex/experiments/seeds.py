@@ -10,10 +10,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from bilex.embeddings import Embeddings
 from bilex.errors import BilexError
 from bilex.experiments.sources import Dictionary, Sources
-from bilex.seeds import IDENTICAL, NUMERALS, find_seed
+from bilex.seeds.seed import IDENTICAL, NUMERALS, find_seed
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["SEEDS", "TooFew", "check_seed", "held_out_words", "is_drawn", "needs_train", "seed_pairs", "test_pairs"]
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bilex.engines.base import Engine
 from bilex.experiments.cells import Cell, run_cell
 from bilex.experiments.grid import Finished, Watch, run_grid
 from bilex.experiments.layouts import Layout, PairFiles
@@ -15,8 +14,9 @@ from bilex.experiments.plots import Plot, write_plot
 from bilex.experiments.seeds import check_seed, is_drawn, needs_train
 from bilex.experiments.sources import Sources
 from bilex.experiments.tables import notes, tsv
-from bilex.formats.atomic import atomic_write_text
+from bilex.files.atomic import atomic_write_text
 from bilex.methods import Method, find_method
+from bilex.search.engine import Engine
 
 __all__ = ["Cells", "Experiment", "Options", "Outcome", "Report", "Setting", "carry_out"]
 

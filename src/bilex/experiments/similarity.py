@@ -7,7 +7,7 @@ from bilex.experiments.cells import Cell
 from bilex.experiments.setting import Cells, Experiment, Report, Setting
 from bilex.experiments.tables import aligned, beside, spread
 from bilex.experiments.translation import SYSTEMS, constraints, foreign, ordered, reasons, seed_title
-from bilex.seeds import NUMERALS
+from bilex.seeds.seed import NUMERALS
 
 __all__ = ["TABLE2"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bilex.embeddings import Embeddings, load
-from bilex.formats.pairs import read_pairs
-from bilex.rundir import file_sha256
+from bilex.files.run_directory import file_sha256
+from bilex.seeds.dictionaries import read_pairs
+from bilex.vectors.embeddings import Embeddings, load
 
 __all__ = ["Sources"]
 

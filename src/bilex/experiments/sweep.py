@@ -26,8 +26,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bilex.engines.base import Engine
-from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError, InputError
 from bilex.experiments.cells import Cell
 from bilex.experiments.curves import RETRIEVAL_NAMES, Curves, held_out_notes
@@ -38,10 +36,12 @@ from bilex.experiments.setting import Cells, Outcome, Report, carry_out
 from bilex.experiments.sources import Sources
 from bilex.experiments.toml import Expect, check_keys, is_file
 from bilex.experiments.translation import HEADER, reasons, tsv_rows
-from bilex.formats.toml import read_toml
+from bilex.files.toml import read_toml
 from bilex.methods import Method, find_method
-from bilex.retrieval import RETRIEVALS
-from bilex.seeds import IDENTICAL
+from bilex.search.engine import Engine
+from bilex.search.local import LocalEngine
+from bilex.search.space import RETRIEVALS
+from bilex.seeds.seed import IDENTICAL
 
 __all__ = ["Sweep", "read_sweep", "run_sweep"]
 

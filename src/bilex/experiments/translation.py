@@ -11,7 +11,7 @@ from bilex.experiments.grid import Finished
 from bilex.experiments.seeds import SEEDS, is_drawn
 from bilex.experiments.setting import Cells, Experiment, Report, Setting
 from bilex.experiments.tables import aligned, beside, spread
-from bilex.seeds import IDENTICAL
+from bilex.seeds.seed import IDENTICAL
 
 __all__ = [
     "BASELINES",

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from bilex.formats.atomic import sync_folder
+from bilex.files.atomic import sync_folder
 
 __all__ = ["new_folder", "replace_folder"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import InputError
-from bilex.formats.streams import BOM, ByteStream, Window
+from bilex.files.streams import BOM, ByteStream, Window
 
 __all__ = ["LineReader", "Lines"]
 

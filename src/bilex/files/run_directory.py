@@ -20,17 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import BilexError, InputError
-from bilex.formats.arrays import longest_line, safetensors_header
-from bilex.formats.atomic import atomic_write_tensors, atomic_write_text
-from bilex.formats.folders import new_folder, replace_folder
-from bilex.formats.manifest import parse_manifest
-from bilex.formats.streams import MAXIMUM_WORD, refuse_special
+from bilex.files.atomic import atomic_write_tensors, atomic_write_text
+from bilex.files.folders import new_folder, replace_folder
+from bilex.files.manifest import parse_manifest
+from bilex.files.streams import MAXIMUM_WORD, refuse_special
+from bilex.files.tensors import longest_line, safetensors_header
 
 __all__ = ["file_sha256", "read_manifest", "read_model", "run_directory", "write_manifest", "write_model"]
 
 FORMAT = 1
 LEXICON, MODEL, MANIFEST = "lexicon.tsv", "model.safetensors", "run.json"
-CHECKPOINT = "checkpoint.safetensors"  # of a run that is not finished; see bilex.checkpoints
+CHECKPOINT = "checkpoint.safetensors"  # of a run that is not finished; see bilex.runs.checkpoints
 CYCLES = "cycles.tsv"  # what `bilex induce-many` adds
 TENSORS = {  # name: type, and shape: n source words of d dimensions, m target words of e, in a space of k
     "omega": ("float64", "kd"),

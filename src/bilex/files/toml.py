@@ -7,7 +7,7 @@ import tomllib
 from typing import Any
 
 from bilex.errors import InputError
-from bilex.formats.streams import ByteStream
+from bilex.files.streams import ByteStream
 
 __all__ = ["read_toml"]
 

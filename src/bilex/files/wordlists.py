@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Iterator
 
 from bilex.errors import BilexWarning, InputError
-from bilex.formats.lines import LineReader
-from bilex.formats.streams import MAXIMUM_WORD, ByteStream, refuse_foreign
+from bilex.files.lines import LineReader
+from bilex.files.streams import MAXIMUM_WORD, ByteStream, refuse_foreign
 
 __all__ = ["MAXIMUM_LINE", "MAXIMUM_LIST", "WordList", "decoded"]
 

@@ -17,7 +17,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from bilex.errors import BilexWarning
-from bilex.formats.cleaning import Tally
+from bilex.vectors.cleaning import Tally
 
 __all__ = ["CONFIDENCE", "HEADER", "Row", "jsonl_lines", "legible", "muse_lines", "plain", "tei_lines", "tsv_lines"]
 

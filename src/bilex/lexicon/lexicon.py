@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.arrays import Floats, Indices
 from bilex.errors import BilexError, InputError
-from bilex.formats.atomic import atomic_write_text
-from bilex.formats.lexicons import CONFIDENCE, HEADER, plain, tsv_lines
-from bilex.formats.notebook import table
-from bilex.formats.wordlists import WordList
+from bilex.files.atomic import atomic_write_text
+from bilex.files.wordlists import WordList
+from bilex.lexicon.formats import CONFIDENCE, HEADER, plain, tsv_lines
+from bilex.lexicon.notebook import table
+from bilex.numerics.types import Floats, Indices
 
 if TYPE_CHECKING:
     import pandas
@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
     `score` is the cosine of the pair in the shared space, `rank` the target's place among the source's CSLS
     neighbours, `mutual` whether each is the other's nearest neighbour, `origin` where the pair came from, and
-    `confidence` the probability that it is right (`bilex.confidence`), if that was estimated.
+    `confidence` the probability that it is right (`bilex.confidence.assessment`), if that was estimated.
     """
 
     source: str

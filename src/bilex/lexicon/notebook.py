@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from bilex.formats.lexicons import legible
+from bilex.lexicon.formats import legible
 
 __all__ = ["table"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from bilex.arrays import Indices
-from bilex.engines.base import Engine
-from bilex.matching import Graph, Matching
-from bilex.priors import Prior
-from bilex.weights import Edges, with_columns
+from bilex.matching.solver import Graph, Matching
+from bilex.model.prior import Prior
+from bilex.model.weights import Edges, with_columns
+from bilex.numerics.types import Indices
+from bilex.search.engine import Engine
 
 __all__ = ["best_source_of_each_target", "candidate_graph"]
 

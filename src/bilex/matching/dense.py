@@ -5,7 +5,8 @@ no edge anywhere has w > u + v. For a source j that is one search for the target
 
     w_ij - v_i  =  (Ωs_j - μ)·t_i - v_i  +  offset_j
 
-(whatever weights an edge, `bilex.weights`), an inner product with two more dimensions, compared with u_j. Edges that
+(whatever weights an edge, `bilex.model.weights`), an inner product with two more dimensions, compared with u_j. Edges
+that
 violate are added to the graph, it is solved again from the duals it had, and so on until none is left. The certificate
 is then for the full graph: adding the largest violation δ that is left (rounding, if anything) to every u makes the
 duals feasible everywhere, so the dense optimum is at most ``capacity · n_src · δ`` above the bound of the sparse one.
@@ -17,13 +18,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from bilex.arrays import Floats, Indices, Vectors
-from bilex.constraints import Constraints
-from bilex.engines.base import Engine
 from bilex.errors import BilexError
-from bilex.matching import CertificateError, Graph, Matching, solve
-from bilex.priors import Prior
-from bilex.weights import Edges, with_columns
+from bilex.matching.solver import CertificateError, Graph, Matching, solve
+from bilex.model.constraints import Constraints
+from bilex.model.prior import Prior
+from bilex.model.weights import Edges, with_columns
+from bilex.numerics.types import Floats, Indices, Vectors
+from bilex.search.engine import Engine
 
 __all__ = ["dense_matching"]
 

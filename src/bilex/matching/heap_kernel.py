@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from bilex.arrays import Indices as Ints
+from bilex.numerics.types import Indices as Ints
 
 __all__ = ["pop", "push"]
 

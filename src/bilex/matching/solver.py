@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bilex.arrays import Floats, Indices
 from bilex.errors import BilexError
-from bilex.priors import Prior
+from bilex.model.prior import Prior
+from bilex.numerics.types import Floats, Indices
 
 __all__ = ["CertificateError", "Graph", "Matching", "certificate", "solve"]
 
@@ -120,7 +120,7 @@ def solve(graph: Graph, prior: Prior, start: Matching | None = None) -> Matching
 
 def solve_capacities(graph: Graph, prior: Prior, prices: Floats | None) -> tuple[np.ndarray, Floats, Floats]:
     """Solve for limited capacities on both sides, with integer weights in the kernel."""
-    from bilex.kernels import matching as kernel
+    from bilex.matching import solver_kernel as kernel
 
     positive = graph.weights > 0
     chosen = np.zeros(len(graph.weights), np.bool_)

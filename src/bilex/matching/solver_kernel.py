@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from bilex.kernels.heap import pop, push
+from bilex.matching.heap_kernel import pop, push
 
 __all__ = ["solve"]
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bilex.arrays import Floats, Indices
-from bilex.embeddings import Embeddings
-from bilex.matching import Graph, Matching
-from bilex.priors import Prior
+from bilex.matching.solver import Graph, Matching
+from bilex.model.prior import Prior
+from bilex.numerics.types import Floats, Indices
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["Constraints", "Pairs", "rows_of"]
 

@@ -6,13 +6,13 @@ The log-prior is a sum over edges, so it adds to their weights and the same exac
 
 with the features f of an edge
 
-- spelling: ``1 - edits / length`` of the two words after `bilex.orthography.fold`,
+- spelling: ``1 - edits / length`` of the two words after `bilex.vectors.spelling.fold`,
 - frequency: the difference of the logarithms of their ranks, as an absolute value, and
 - mutual: whether it is the heaviest of its source's candidates and of its target's.
 
 That an edge is the heaviest of its source alone is no feature: right edges mostly are, so its worth would be large, and
-nothing else could ever move another candidate to the first place. With margins for weights (`bilex.weights`), w is the
-CSLS margin.
+nothing else could ever move another candidate to the first place. With margins for weights (`bilex.model.weights`), w
+is the CSLS margin.
 
 α and β come from a logistic regression of "this candidate is right" on (w, f), in which α is the coefficient of the
 edge's own weight w, so that β/α is in units of the weight. f̄ is the mean over right edges: of those the typical one
@@ -26,9 +26,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bilex.arrays import Floats, Indices
-from bilex.matching import Graph
-from bilex.orthography import fold
+from bilex.matching.solver import Graph
+from bilex.numerics.types import Floats, Indices
+from bilex.vectors.spelling import fold
 
 __all__ = ["FEATURES", "EdgePrior", "Examples", "Features", "Spellings", "heaviest", "learn"]
 
@@ -66,7 +66,7 @@ class Features:
 
     def likeness(self, rows: Indices, columns: Indices) -> Floats:
         """Say how alike the words of each pair are spelt, from 0 to 1."""
-        from bilex.kernels.spelling import similarities
+        from bilex.vectors.spelling_kernel import similarities
 
         sides = (self.source.codes, self.source.starts, self.target.codes, self.target.starts)
         return np.asarray(similarities(*sides, rows, columns))

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bilex import mapping
-from bilex.arrays import Floats, Indices, Vectors
-from bilex.matching import Matching
-from bilex.priors import Prior
+from bilex.matching.solver import Matching
+from bilex.model.maps import Steps, fit_maps
+from bilex.model.prior import Prior
+from bilex.numerics.rows import apply, squared_norms, unit, weighted_mean
+from bilex.numerics.types import Floats, Indices, Vectors
 
 __all__ = ["Expectation", "Theta", "free_capacity", "log_likelihood", "m_step", "maximise", "null_log_density"]
 
@@ -37,10 +38,10 @@ class Theta:
 
     @classmethod
     def from_pairs(
-        cls, source: Vectors, target: Vectors, maps: str = "orthogonal", steps: mapping.Steps | None = None
+        cls, source: Vectors, target: Vectors, maps: str = "orthogonal", steps: Steps | None = None
     ) -> Theta:
         """Start from a seed: Ω by Procrustes (or another map) on its pairs of rows, μ = 0."""
-        omega, target_map = mapping.fit_maps(maps, source, target, steps)
+        omega, target_map = fit_maps(maps, source, target, steps)
         return cls(omega, np.zeros(len(omega)), target_map)
 
     def mirrored(self) -> Theta:
@@ -51,31 +52,30 @@ class Theta:
 
     def map_source(self, source: Vectors) -> Vectors:
         """Give Ωs for each source word."""
-        mapped = mapping.apply(self.omega, source)
-        return mapped if self.target_map is None else mapping.unit(mapped)
+        mapped = apply(self.omega, source)
+        return mapped if self.target_map is None else unit(mapped)
 
     def map_target(self, target: Vectors) -> Vectors:
         """Give the target words in the space where the source words are mapped to."""
-        return target if self.target_map is None else mapping.unit(mapping.apply(self.target_map, target))
+        return target if self.target_map is None else unit(apply(self.target_map, target))
 
     def queries(self, source: Vectors) -> Vectors:
         """Give Ωs - μ for each source word: the only part of an edge's weight that meets the target."""
         if self.target_map is None:
-            return mapping.apply(self.omega, source, shift=-self.mu)
+            return apply(self.omega, source, shift=-self.mu)
         return (self.map_source(source) - self.mu).astype(np.float32)
 
     def offsets(self, source: Vectors) -> Floats:
         """Give (‖μ‖² - ‖Ωs‖²)/2 for each source word: the rest of the weight of its edges."""
-        if self.target_map is None:
-            norms = mapping.squared_norms(source, self.omega)
-        else:
-            norms = mapping.squared_norms(self.map_source(source))
-        return np.asarray((self.mu @ self.mu - norms) / 2)
+        mapped_norms = (
+            squared_norms(source, self.omega) if self.target_map is None else squared_norms(self.map_source(source))
+        )
+        return np.asarray((self.mu @ self.mu - mapped_norms) / 2)
 
 
 def null_log_density(theta: Theta, target: Vectors) -> Floats:
     """Give log p(t) for each target word, the density N(μ, I) of a word that nothing generated."""
-    distances = mapping.squared_norms(theta.map_target(target), shift=-theta.mu)
+    distances = squared_norms(theta.map_target(target), shift=-theta.mu)
     return np.asarray(-distances / 2 - len(theta.mu) / 2 * np.log(2 * np.pi))
 
 
@@ -118,7 +118,7 @@ def maximise(
     target: Vectors,
     expected: Expectation,
     maps: str = "orthogonal",
-    steps: mapping.Steps | None = None,
+    steps: Steps | None = None,
 ) -> Theta:
     """Fit θ to an expectation: the M-step.
 
@@ -126,9 +126,9 @@ def maximise(
     """
     omega, target_map, mu = theta.omega, theta.target_map, theta.mu
     if expected.source.any():
-        omega, target_map = mapping.fit_maps(maps, expected.source, expected.target, steps)
+        omega, target_map = fit_maps(maps, expected.source, expected.target, steps)
     if expected.free.any():
-        mu = mapping.weighted_mean(Theta(omega, mu, target_map).map_target(target), expected.free)
+        mu = weighted_mean(Theta(omega, mu, target_map).map_target(target), expected.free)
     return Theta(omega, mu, target_map)
 
 

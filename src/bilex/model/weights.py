@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bilex.arrays import Floats, Indices, Vectors
-from bilex.engines.base import Engine
-from bilex.mapping import unit
-from bilex.model import Theta
-from bilex.retrieval import CROWD
+from bilex.model.theta import Theta
+from bilex.numerics.rows import unit
+from bilex.numerics.types import Floats, Indices, Vectors
+from bilex.search.engine import Engine
+from bilex.search.space import CROWD
 
 __all__ = ["WEIGHTS", "Edges", "Weighting", "likelihood", "margin", "with_columns"]
 
@@ -34,7 +34,7 @@ class Edges:
 
     def weigh(self, rows: Indices, columns: Indices) -> Floats:
         """Compute the weight of each edge in float64."""
-        from bilex.kernels.topk import edge_scores
+        from bilex.search.topk_kernel import edge_scores
 
         return np.asarray(edge_scores(self.queries, self.targets, rows, columns) + self.offsets[rows])
 

@@ -16,14 +16,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.arrays import Floats, Indices
-from bilex.embeddings import Embeddings
 from bilex.errors import InputError
-from bilex.formats.atomic import atomic_write_text
-from bilex.formats.lexicons import plain
-from bilex.lexicon import Lexicon
-from bilex.mapping import unit
-from bilex.rundir import CYCLES
+from bilex.files.atomic import atomic_write_text
+from bilex.files.run_directory import CYCLES
+from bilex.lexicon.formats import plain
+from bilex.lexicon.lexicon import Lexicon
+from bilex.numerics.rows import unit
+from bilex.numerics.types import Floats, Indices
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = [
     "Cycles",

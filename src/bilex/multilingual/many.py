@@ -2,7 +2,8 @@
 
 A language that is far from another one may be near a third. So only the pairs with the hub need seeds: the words of
 two other languages that have the same partner in the hub are the seed of their own run. Each pair has a run of its own,
-so a cycle through three of them can fail to close, and where it does an entry is in doubt (`bilex.cycles`).
+so a cycle through three of them can fail to close, and where it does an entry is in doubt
+(`bilex.multilingual.cycles`).
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from bilex.cycles import Cycles, Triple, check_entries, check_triple, confirmed, partners, witnessed
-from bilex.embeddings import Embeddings
-from bilex.engines.base import Engine
+from bilex.em.progress import Reporter
 from bilex.errors import BilexError, BilexWarning, NothingMatchedWarning
 from bilex.induction import induce
-from bilex.lexicon import Lexicon
-from bilex.mapping import apply, fit_maps
+from bilex.lexicon.lexicon import Lexicon
 from bilex.methods import DEFAULT_METHOD, Method
-from bilex.progress import Reporter
-from bilex.runs import Run
-from bilex.seeds import IDENTICAL, Guessed, SeedLike
+from bilex.model.maps import fit_maps
+from bilex.multilingual.cycles import Cycles, Triple, check_entries, check_triple, confirmed, partners, witnessed
+from bilex.numerics.rows import apply
+from bilex.runs.run import Run
+from bilex.search.engine import Engine
+from bilex.seeds.seed import IDENTICAL, Guessed, SeedLike
+from bilex.vectors.embeddings import Embeddings
 from bilex.version import __version__
 
 __all__ = ["Many", "in_hub", "induce_many"]

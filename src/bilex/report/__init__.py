@@ -1,14 +1,14 @@
-"""The report: what a run is worth, on one page that anyone can open (how it is judged: `bilex.report.verdict`)."""
+"""The report: what a run is worth, on one page that anyone can open (how it is judged: `bilex.confidence.verdict`)."""
 
 from __future__ import annotations
 
 import os
 
-from bilex.engines.base import Engine
-from bilex.formats.atomic import atomic_write_text
+from bilex.confidence.verdict import FAILED, Verdict, judge
+from bilex.files.atomic import atomic_write_text
 from bilex.report.page import render
-from bilex.report.verdict import FAILED, Verdict, judge
-from bilex.runs import Run
+from bilex.runs.run import Run
+from bilex.search.engine import Engine
 
 __all__ = ["FAILED", "REPORT", "Verdict", "judge", "render", "write_report"]
 

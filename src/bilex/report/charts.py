@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from bilex.report.words import number
+from bilex.confidence.wording import number
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from bilex.arrays import Indices
-from bilex.engines.base import Engine
-from bilex.lexicon import Entry
+from bilex.confidence.signs import Pairs
+from bilex.confidence.wording import number, percent
+from bilex.lexicon.lexicon import Entry
+from bilex.numerics.types import Indices
 from bilex.report.charts import Chart, Series
-from bilex.report.evidence import Pairs
-from bilex.report.words import number, percent
-from bilex.runs import Run
+from bilex.runs.run import Run
+from bilex.search.engine import Engine
 
 __all__ = ["Doubt", "Hub", "Sample", "competitors", "hubs", "iteration_charts", "samples", "score_chart", "share_chart"]
 

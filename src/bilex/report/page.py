@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from bilex.engines.base import Engine
-from bilex.engines.local import LocalEngine
+from bilex.confidence.signs import gather, induced_pairs
+from bilex.confidence.verdict import decide
+from bilex.confidence.wording import language_of, number, ordinal, percent, visible
 from bilex.report import contents, reproduce
-from bilex.report.evidence import gather, induced_pairs
-from bilex.report.verdict import decide
-from bilex.report.words import language_of, number, ordinal, percent, visible
-from bilex.runs import Run
+from bilex.runs.run import Run
+from bilex.search.engine import Engine
+from bilex.search.local import LocalEngine
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 from bilex.methods import METHODS
-from bilex.seeds import SEED_NAMES
+from bilex.seeds.seed import SEED_NAMES
 
 __all__ = ["circumstances", "command_line", "inputs", "settings"]
 

@@ -1,7 +1,8 @@
 """Checkpoints: where EM is after an iteration, on disk, so that a run that was killed need not start again.
 
 ``RUN/checkpoint.safetensors`` holds θ, the last matching with its duals and the iterations so far, from which EM ends
-as if nothing had happened, for each EM run of the method (`bilex.journal`); the command; and digests of what is learnt
+as if nothing had happened, for each EM run of the method (`bilex.em.journal`); the command; and digests of what is
+learnt
 from, since other vectors or another seed would end elsewhere. It is replaced whole after each iteration, carries its
 own checksum, and goes when the run is finished.
 """
@@ -18,15 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.arrays import Indices
-from bilex.em import Iteration, State
-from bilex.embeddings import Embeddings
+from bilex.em.em import Iteration, State
 from bilex.errors import BilexError, InputError
-from bilex.formats.atomic import atomic_write_tensors, sync_folder
-from bilex.matching import Matching
-from bilex.model import Theta
-from bilex.rundir import CHECKPOINT, MANIFEST, own_file
-from bilex.seeds import Seed
+from bilex.files.atomic import atomic_write_tensors, sync_folder
+from bilex.files.run_directory import CHECKPOINT, MANIFEST, own_file
+from bilex.matching.solver import Matching
+from bilex.model.theta import Theta
+from bilex.numerics.types import Indices
+from bilex.seeds.seed import Seed
+from bilex.vectors.embeddings import Embeddings
 from bilex.version import __version__
 
 __all__ = ["Changed", "Checkpoint", "digests", "read_checkpoint", "write_checkpoint"]

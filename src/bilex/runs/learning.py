@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from bilex.checkpoints import Checkpoint, digests
-from bilex.choosing import Chosen, fit_method
-from bilex.constraints import Constraints, Pairs, rows_of
-from bilex.em import Fit, State
-from bilex.embeddings import Embeddings
-from bilex.engines.base import Engine
-from bilex.engines.local import LocalEngine
+from bilex.em.em import Fit, State
+from bilex.em.held_out import Chosen, fit_method
+from bilex.em.journal import Journal
+from bilex.em.progress import Reporter
 from bilex.errors import BilexError, BilexWarning, NothingMatchedWarning
-from bilex.journal import Journal
 from bilex.methods import DEFAULT_METHOD, Method, find_method
-from bilex.progress import Reporter
-from bilex.retrieval import SharedSpace, Surroundings
-from bilex.seeds import IDENTICAL, UNSUPERVISED, Seed, SeedLike, find_seed
+from bilex.model.constraints import Constraints, Pairs, rows_of
+from bilex.runs.checkpoints import Checkpoint, digests
+from bilex.search.engine import Engine
+from bilex.search.local import LocalEngine
+from bilex.search.space import SharedSpace, Surroundings
+from bilex.seeds.seed import IDENTICAL, UNSUPERVISED, Seed, SeedLike, find_seed
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["Learnt", "check", "learn"]
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from bilex.arrays import Indices
-from bilex.confidence import Evidence, Known, assess, gather
-from bilex.constraints import Pairs, rows_of
-from bilex.edge_prior import Features
-from bilex.engines.base import Engine
-from bilex.learning import Learnt
-from bilex.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
-from bilex.model import Theta
-from bilex.retrieval import SharedSpace, Surroundings
-from bilex.seeds import SEED_NAMES
+from bilex.confidence.assessment import Evidence, Known, assess, gather
+from bilex.lexicon.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
+from bilex.model.constraints import Pairs, rows_of
+from bilex.model.edge_prior import Features
+from bilex.model.theta import Theta
+from bilex.numerics.types import Indices
+from bilex.runs.learning import Learnt
+from bilex.search.engine import Engine
+from bilex.search.space import SharedSpace, Surroundings
+from bilex.seeds.seed import SEED_NAMES
 
 __all__ = ["build_lexicon", "evidence_for", "rows_of_entries", "with_confidence"]
 

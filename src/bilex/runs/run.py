@@ -10,24 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from bilex.arrays import Vectors
-from bilex.embeddings import Embeddings
-from bilex.engines.base import Engine
-from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
 from bilex.evaluation.compare import Comparison, compare_translations
 from bilex.evaluation.gold import Gold
 from bilex.evaluation.hubness import Hubness, evaluate_hubness
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
 from bilex.evaluation.translation import NotCovered, TranslationScore, evaluate_translation
-from bilex.formats.fasttext import FastText
-from bilex.formats.notebook import table
-from bilex.formats.pairs import read_pairs
-from bilex.lexicon import Lexicon
-from bilex.mapping import unit
-from bilex.model import Theta
-from bilex.retrieval import SharedSpace
-from bilex.rundir import (
+from bilex.files.run_directory import (
     LEXICON,
     OPTIONAL,
     check_file,
@@ -39,7 +28,18 @@ from bilex.rundir import (
     write_manifest,
     write_model,
 )
-from bilex.terms import Subwords, compose
+from bilex.lexicon.lexicon import Lexicon
+from bilex.lexicon.notebook import table
+from bilex.model.theta import Theta
+from bilex.numerics.rows import unit
+from bilex.numerics.types import Vectors
+from bilex.search.engine import Engine
+from bilex.search.local import LocalEngine
+from bilex.search.space import SharedSpace
+from bilex.seeds.dictionaries import read_pairs
+from bilex.vectors.embeddings import Embeddings
+from bilex.vectors.fasttext import FastText
+from bilex.vectors.terms import Subwords, compose
 
 __all__ = ["Run", "Translation"]
 

@@ -1,7 +1,8 @@
 """Upper bounds of one word's scores with all others, from vectors rounded to bytes, on any CPU.
 
 For a single query it is the memory that takes the time, and bytes are a quarter of float32. How the bound comes about,
-and how vectors are rounded (`quantise`), stands in `kernels/int8.py`, which does the same for many queries at once.
+and how vectors are rounded (`quantise`), stands in `search/int8_kernel.py`, which does the same for many queries at
+once.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from bilex.arrays import Vectors
+from bilex.numerics.types import Vectors
 
 __all__ = ["bound_rows"]
 

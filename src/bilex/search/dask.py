@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from bilex.arrays import Indices, Vectors
-from bilex.engines.base import Neighbours, Progress
-from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
-from bilex.threads import thread_count
+from bilex.numerics.threads import thread_count
+from bilex.numerics.types import Indices, Vectors
+from bilex.search.engine import Neighbours, Progress
+from bilex.search.local import LocalEngine
 from bilex.version import __version__
 
 __all__ = ["DaskEngine"]

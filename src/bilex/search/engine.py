@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from bilex.arrays import Floats, Indices, Vectors
+from bilex.numerics.types import Floats, Indices, Vectors
 
 __all__ = ["Engine", "Neighbours", "Progress"]
 

@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from bilex.engines.base import Engine, Progress
 from bilex.errors import BilexError
-from bilex.threads import thread_count
+from bilex.numerics.threads import thread_count
+from bilex.search.engine import Engine, Progress
 
 __all__ = ["ENGINE_NAMES", "find_engine", "open_engine"]
 
@@ -24,16 +24,16 @@ def find_engine(name: str, *, threads: int | None = None, progress: Progress | N
     kind, equals, argument = name.partition("=")
     threads = thread_count() if threads is None else threads
     if name == "local":
-        from bilex.engines.local import LocalEngine
+        from bilex.search.local import LocalEngine
 
         return LocalEngine(threads=threads, progress=progress)
     if kind == "torch":
-        from bilex.engines.torch import DEVICES, TorchEngine
+        from bilex.search.torch import DEVICES, TorchEngine
 
         if not equals or argument in DEVICES:
             return TorchEngine(argument or None, threads=threads, progress=progress)
     if kind == "dask" and (argument or not equals):
-        from bilex.engines.dask import DaskEngine
+        from bilex.search.dask import DaskEngine
 
         return DaskEngine(argument or None, threads=threads, progress=progress)
     raise BilexError(f"no engine is called {name!r}; {suggestion(name)}")

@@ -1,7 +1,7 @@
 """The filters of the local engine: cheap scores with a bound on their error, block by block.
 
 A filter never decides anything but what is certain: every score that could matter is computed again, in float64. The
-float32 filter works everywhere; the 8-bit one (`kernels/int8.py`) is several times faster where the CPU has the
+float32 filter works everywhere; the 8-bit one (`search/int8_kernel.py`) is several times faster where the CPU has the
 instruction, and can be switched off with ``BILEX_INT8=0``.
 """
 
@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bilex.arrays import Floats, Indices, Vectors
+from bilex.numerics.types import Floats, Indices, Vectors
 
 __all__ = ["Filter", "Float32Filter", "Int8Filter", "choose_filter"]
 
@@ -34,14 +34,14 @@ class Float32Filter:
     """Scores by BLAS in float32."""
 
     def __init__(self, targets: Vectors, block: int) -> None:
-        from bilex.kernels.topk import row_norms
+        from bilex.search.topk_kernel import row_norms
 
         self.targets, self.block = targets, block
         self.longest = float(row_norms(targets).max(initial=0.0))
 
     def search(self, queries: Vectors, best: Floats, where: Indices) -> None:
         """Merge all targets into the running best k of each query."""
-        from bilex.kernels.topk import scan_block
+        from bilex.search.topk_kernel import scan_block
 
         slack = self.slack(queries)
         for first, scores in self.blocks(queries):
@@ -49,7 +49,7 @@ class Float32Filter:
 
     def count(self, queries: Vectors, reference: Floats, chosen: Indices, above: Indices) -> None:
         """Count the targets that come before the chosen one."""
-        from bilex.kernels.topk import count_block
+        from bilex.search.topk_kernel import count_block
 
         slack = self.slack(queries)
         for first, scores in self.blocks(queries):
@@ -57,7 +57,7 @@ class Float32Filter:
 
     def slack(self, queries: Vectors) -> Floats:
         """Bound the error of each query's scores, in both directions."""
-        from bilex.kernels.topk import row_norms, slack_factor
+        from bilex.search.topk_kernel import row_norms, slack_factor
 
         norms, dimension = row_norms(queries), queries.shape[1]
         # The relative bound says nothing about products that underflow: each may be off by half a subnormal step.
@@ -79,26 +79,26 @@ class Int8Filter:
     """Scores from products of 8-bit integers."""
 
     def __init__(self, targets: Vectors) -> None:
-        from bilex.kernels.int8 import prepare_targets
+        from bilex.search.int8_kernel import prepare_targets
 
         self.targets, self.tiles = targets, prepare_targets(targets)
 
     def search(self, queries: Vectors, best: Floats, where: Indices) -> None:
         """Merge all targets into the running best k of each query."""
-        from bilex.kernels.int8 import prepare_queries, search
+        from bilex.search.int8_kernel import prepare_queries, search
 
         search(queries, self.targets, *prepare_queries(queries, self.tiles), self.tiles, best, where)
 
     def count(self, queries: Vectors, reference: Floats, chosen: Indices, above: Indices) -> None:
         """Count the targets that come before the chosen one."""
-        from bilex.kernels.int8 import count, prepare_queries
+        from bilex.search.int8_kernel import count, prepare_queries
 
         count(queries, self.targets, *prepare_queries(queries, self.tiles), self.tiles, reference, chosen, above)
 
 
 def choose_filter(queries: Vectors, targets: Vectors, block: int) -> Filter:
     """Give the fastest filter that this machine and these vectors allow."""
-    from bilex.kernels.int8 import WIDTH, available
+    from bilex.search.int8_kernel import WIDTH, available
 
     wanted = os.environ.get("BILEX_INT8", "1") != "0" and available()
     if wanted and len(targets) >= WIDTH and ordinary(queries) and ordinary(targets):

@@ -6,8 +6,8 @@ the rounded vectors, and ‖q - q̂‖, ‖t - t̂‖ the lengths that rounding 
 
     |q·t - q̂·t̂|  =  |q̂·(t - t̂) + (q - q̂)·t|  <=  ‖q̂‖ ‖t - t̂‖ + ‖q - q̂‖ ‖t‖
 
-What this leaves in doubt is computed again in float64, exactly as with the float32 filter (`kernels/topk.py`). So the
-answers are the same, to the bit; only the time differs. The integer products themselves are exact.
+What this leaves in doubt is computed again in float64, exactly as with the float32 filter (`search/topk_kernel.py`).
+So the answers are the same, to the bit; only the time differs. The integer products themselves are exact.
 
 A tile of products never leaves the registers: there it is compared with each query's level, moved by the largest
 bound among the tile's targets, and only the outcome, one bit for each target, is written down.
@@ -24,8 +24,8 @@ from numba import config, njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from bilex.arrays import Floats, Indices, Vectors
-from bilex.kernels.topk import dot, insert
+from bilex.numerics.types import Floats, Indices, Vectors
+from bilex.search.topk_kernel import dot, insert
 
 __all__ = ["WIDTH", "available", "count", "prepare_queries", "prepare_targets", "search"]
 

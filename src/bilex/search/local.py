@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bilex.arrays import Indices, Vectors
-from bilex.engines.base import Neighbours, Progress
-from bilex.engines.filters import choose_filter
-from bilex.threads import single_threaded_blas, thread_count
+from bilex.numerics.threads import single_threaded_blas, thread_count
+from bilex.numerics.types import Indices, Vectors
+from bilex.search.engine import Neighbours, Progress
+from bilex.search.filters import choose_filter
 
 __all__ = ["LocalEngine"]
 
@@ -54,7 +54,7 @@ class LocalEngine:
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         """Give the place, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
-        from bilex.kernels.topk import edge_scores
+        from bilex.search.topk_kernel import edge_scores
 
         level = edge_scores(queries, targets, np.arange(len(queries)), chosen)
         above = np.zeros(len(queries), np.int64)

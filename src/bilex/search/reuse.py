@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bilex.arrays import Floats, Indices, Vectors
-from bilex.engines.base import Engine, Neighbours
+from bilex.numerics.types import Floats, Indices, Vectors
+from bilex.search.engine import Engine, Neighbours
 
 __all__ = ["ReusingEngine"]
 
@@ -69,7 +69,7 @@ class ReusingEngine:
 
     def _start(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Search for everything and remember it."""
-        from bilex.kernels.topk import row_norms
+        from bilex.search.topk_kernel import row_norms
 
         found = self.inside.top_k(queries, targets, min(self.keep, len(targets)))
         self.searched = len(queries)
@@ -80,7 +80,7 @@ class ReusingEngine:
 
     def _again(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Score the kept targets afresh, and search for the queries whose bound does not hold."""
-        from bilex.kernels.topk import rescore
+        from bilex.search.topk_kernel import rescore
 
         assert self._queries is not None and self._kept is not None and self._bound is not None
         indices, scores, moved = rescore(queries, self._queries, targets, self._kept, k)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bilex.arrays import Floats, Indices, Vectors
-from bilex.engines.base import Engine, Neighbours
 from bilex.errors import BilexError
-from bilex.mapping import unit
+from bilex.numerics.rows import unit
+from bilex.numerics.types import Floats, Indices, Vectors
+from bilex.search.engine import Engine, Neighbours
 
 __all__ = ["CROWD", "RETRIEVALS", "SharedSpace", "Surroundings"]
 
@@ -94,7 +94,7 @@ class SharedSpace:
 
     def scores(self, rows: Indices, columns: Indices, retrieval: str) -> Floats:
         """Give the cosine or the CSLS score of each pair."""
-        from bilex.kernels.topk import edge_scores
+        from bilex.search.topk_kernel import edge_scores
 
         queries, targets = self._sides(self.source[rows], retrieval)
         found = edge_scores(queries, targets, np.arange(len(rows)), columns)

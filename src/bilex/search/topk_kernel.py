@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bilex.arrays import Floats, Indices, Vectors
+from bilex.numerics.types import Floats, Indices, Vectors
 
 __all__ = ["count_block", "edge_scores", "row_norms", "scan_block", "slack_factor"]
 

@@ -2,7 +2,8 @@
 
 The device only filters. For each query it gives the M > k targets of largest float32 score; these M are scored again
 on the host in float64, as the local engine scores. A target that the device left out has a float32 score of at most
-v, the smallest of the M, and so a true score of at most v + slack, the error bound of `kernels.topk`. Where the k-th
+v, the smallest of the M, and so a true score of at most v + slack, the error bound of `search/topk_kernel.py`. Where
+the k-th
 best of the M is above that, the k best of all targets are proved to be among the M. The few queries for which it is
 not (ties at the edge, or scores that overflow) are searched by the local engine. `rank` counts on the device what is
 above the chosen target by more than the slack, and scores again what is within it.
@@ -23,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from bilex.arrays import Floats, Indices, Vectors
-from bilex.engines.base import Neighbours, Progress
-from bilex.engines.local import LocalEngine
 from bilex.errors import BilexError
-from bilex.threads import thread_count
+from bilex.numerics.threads import thread_count
+from bilex.numerics.types import Floats, Indices, Vectors
+from bilex.search.engine import Neighbours, Progress
+from bilex.search.local import LocalEngine
 
 __all__ = ["DEVICES", "TorchEngine"]
 
@@ -73,7 +74,7 @@ class TorchEngine:
 
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query."""
-        from bilex.kernels.topk import edge_scores
+        from bilex.search.topk_kernel import edge_scores
 
         if not 1 <= k <= len(targets):
             raise ValueError(f"k is {k}, with {len(targets)} targets")
@@ -105,7 +106,7 @@ class TorchEngine:
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         """Give the place, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
-        from bilex.kernels.topk import edge_scores
+        from bilex.search.topk_kernel import edge_scores
 
         level = edge_scores(queries, targets, np.arange(len(queries)), chosen)
         slack = error_bound(queries, targets)
@@ -269,7 +270,7 @@ def count_on_device(torch: Any, queries: Any, targets: Any, limits: list[Any], w
 
 def error_bound(queries: Vectors, targets: Vectors) -> Floats:
     """Bound the error of each query's float32 scores, on a device that may take subnormal numbers for 0."""
-    from bilex.kernels.topk import row_norms, slack_factor
+    from bilex.search.topk_kernel import row_norms, slack_factor
 
     dimension, norms = queries.shape[1], row_norms(queries)
     longest = float(row_norms(targets).max(initial=0.0))

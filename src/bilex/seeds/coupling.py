@@ -9,8 +9,8 @@ together, each word's adding up to 1, and β an inverse temperature that rises f
 - E-step: ``P ∝ exp(β z + (1 - progress) f)``, balanced by Sinkhorn's rounds; z are the cosines of XΩ with Y, in
   standard deviations, and ``f = -|difference of the logarithms of the ranks|``: translations are about as frequent.
 
-The first P is made of the likeness of `bilex.signatures` in place of z. This is entropic Gromov-Wasserstein matching
-with normalised similarities, cooled slowly. Only the most frequent words take part, so its cost is bounded.
+The first P is made of the likeness of `bilex.seeds.signatures` in place of z. This is entropic Gromov-Wasserstein
+matching with normalised similarities, cooled slowly. Only the most frequent words take part, so its cost is bounded.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from bilex.arrays import Indices, Vectors
-from bilex.signatures import likeness, unit
-from bilex.threads import single_threaded_blas, thread_count
+from bilex.numerics.threads import single_threaded_blas, thread_count
+from bilex.numerics.types import Indices, Vectors
+from bilex.seeds.signatures import likeness, unit
 
 __all__ = ["SIZES", "couple"]
 

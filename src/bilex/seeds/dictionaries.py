@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from bilex.errors import InputError
-from bilex.formats.examine import fields_of
-from bilex.formats.packed import PackedPairs
-from bilex.formats.wordlists import WordList, decoded
+from bilex.files.wordlists import WordList, decoded
+from bilex.seeds.packed import PackedPairs
+from bilex.vectors.examine import fields_of
 
 __all__ = ["read_pairs"]
 

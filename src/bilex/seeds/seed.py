@@ -1,7 +1,7 @@
 """Where EM starts: pairs of words that are taken to be translations (paper, section 6.1, "Seed Dictionaries").
 
 A seed is a dictionary, or comes for free: words spelt the same in both languages, numerals, or nothing but the vectors
-(``unsupervised``, see `bilex.coupling`). Or it is the lexicon of an earlier run as a person has reviewed it,
+(``unsupervised``, see `bilex.seeds.coupling`). Or it is the lexicon of an earlier run as a person has reviewed it,
 ``RUN/reviewed``; then some pairs are settled beyond the start.
 """
 
@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from bilex.arrays import Indices
-from bilex.coupling import SIZES, couple
-from bilex.embeddings import Embeddings
 from bilex.errors import BilexError, InputError
-from bilex.formats.pairs import read_pairs
-from bilex.reviews import is_reviewed, read_reviewed
+from bilex.lexicon.reviews import is_reviewed, read_reviewed
+from bilex.numerics.types import Indices
+from bilex.seeds.coupling import SIZES, couple
+from bilex.seeds.dictionaries import read_pairs
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = [
     "IDENTICAL",

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bilex.arrays import Vectors
-from bilex.threads import single_threaded_blas
+from bilex.numerics.threads import single_threaded_blas
+from bilex.numerics.types import Vectors
 
 __all__ = ["likeness", "signatures"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import InputError
-from bilex.formats.streams import display
+from bilex.files.streams import display
 
 __all__ = ["Collector", "Loaded", "Tally", "check_finite", "decode_words"]
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import BilexError, BilexWarning
-from bilex.formats import Loaded, read_vectors
-from bilex.formats.writers import write_vectors
+from bilex.vectors.formats import Loaded, read_vectors
+from bilex.vectors.writers import write_vectors
 
 __all__ = ["ITERATIVE", "Embeddings", "KeyedVectorsLike", "load"]
 
@@ -175,7 +175,7 @@ def load(
 
 
 def _read_keyed_vectors(source: KeyedVectorsLike, limit: int | None) -> Loaded:
-    from bilex.formats.arrays import collect_matrix
+    from bilex.vectors.matrices import collect_matrix
 
     label = type(source).__name__
     if limit is not None and limit <= 0:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import InputError
-from bilex.formats.streams import display
+from bilex.files.streams import display
 
 __all__ = ["examine_line", "fields_of", "is_number"]
 

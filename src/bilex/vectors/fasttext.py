@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import BilexError, InputError
-from bilex.formats.arrays import collect_matrix
-from bilex.formats.cleaning import Loaded
-from bilex.formats.streams import FASTTEXT_MODEL, MAXIMUM_WORD, ByteStream
+from bilex.files.streams import FASTTEXT_MODEL, MAXIMUM_WORD, ByteStream
+from bilex.vectors.cleaning import Loaded
+from bilex.vectors.matrices import collect_matrix
 
 __all__ = ["FastText", "fasttext_shape", "open_fasttext", "read_fasttext"]
 

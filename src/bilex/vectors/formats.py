@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from bilex.errors import BilexError, InputError
-from bilex.formats.cleaning import Loaded
-from bilex.formats.streams import FASTTEXT_MODEL, ByteStream, refuse_foreign
+from bilex.files.streams import FASTTEXT_MODEL, ByteStream, refuse_foreign
+from bilex.vectors.cleaning import Loaded
 
 __all__ = ["Loaded", "read_vectors"]
 
@@ -34,7 +34,7 @@ def read_vectors(
         raise BilexError(f"the limit is {limit}; it must be at least 1")
     with ByteStream(path) as stream:
         if stream.head.startswith(FASTTEXT_MODEL) and vocabulary is None:
-            from bilex.formats.fasttext import read_fasttext
+            from bilex.vectors.fasttext import read_fasttext
 
             return read_fasttext(stream, limit)
         refuse_foreign(stream)
@@ -47,11 +47,11 @@ def read_vectors(
                 "give a vocabulary only with .npy or .safetensors",
             )
         # Imported where they are needed: the text reader brings numba with it, and that takes its time.
-        from bilex.formats.word2vec import looks_like_word2vec, read_word2vec
+        from bilex.vectors.word2vec import looks_like_word2vec, read_word2vec
 
         if looks_like_word2vec(stream.head, named_binary=stream.suffix == ".bin"):
             return read_word2vec(stream, limit)
-        from bilex.formats.text import read_text
+        from bilex.vectors.text import read_text
 
         return read_text(stream, limit)
 
@@ -61,7 +61,7 @@ def _is_matrix(stream: ByteStream) -> bool:
 
 
 def _read_matrix(stream: ByteStream, limit: int | None, vocabulary: str | os.PathLike[str] | None) -> Loaded:
-    from bilex.formats.arrays import read_npy, read_safetensors
+    from bilex.vectors.matrices import read_npy, read_safetensors
 
     if stream.size is None:
         raise InputError(

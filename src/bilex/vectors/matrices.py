@@ -5,27 +5,22 @@ Files are mapped, never unpickled, and converted to float32 a block at a time.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import InputError
-from bilex.formats.cleaning import Collector, Loaded, check_finite, decode_words
-from bilex.formats.streams import MAXIMUM_WORD
-from bilex.formats.vocabulary import find_vocabulary, fit_to_rows, read_vocabulary
+from bilex.files.streams import MAXIMUM_WORD
+from bilex.files.tensors import longest_line, one_line, safetensors_header
+from bilex.vectors.cleaning import Collector, Loaded, check_finite, decode_words
+from bilex.vectors.vocabulary import find_vocabulary, fit_to_rows, read_vocabulary
 
-__all__ = ["collect_matrix", "longest_line", "read_npy", "read_safetensors", "safetensors_header"]
-
-MAXIMUM_HEADER = 1 << 20
-"""Bytes in the longest header of a safetensors file that is read, enough for about ten thousand tensors."""
+__all__ = ["collect_matrix", "read_npy", "read_safetensors"]
 
 _ROWS_AT_A_TIME = 4096
-_BYTES_AT_A_TIME = 1 << 20
 _FLOATS = {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}
 _PREFERRED = ("vectors", "embeddings")
 
@@ -39,7 +34,7 @@ def read_npy(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | 
     except Exception as error:
         # NumPy reads the header with Python's own tokeniser, so a damaged one can raise nearly anything.
         raise InputError(
-            path, f"not a readable NumPy matrix ({_one_line(error)})", "save it again with numpy.save"
+            path, f"not a readable NumPy matrix ({one_line(error)})", "save it again with numpy.save"
         ) from None
     if matrix.dtype.kind != "f" or matrix.dtype.itemsize > 8 or matrix.ndim != 2:
         raise InputError(
@@ -125,51 +120,8 @@ def _with_vocabulary(
     return collect_matrix(path, matrix, words, limit, bfloat=bfloat, paths=(path, words_path), repairs=repairs)
 
 
-def safetensors_header(path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:
-    """Return the tensors' descriptions and where their data begins.
-
-    The safetensors library checks the file (sizes, overlaps, limits); what it accepts is then safe to map. It
-    is not used to read, because it has no way to give bfloat16 to NumPy. A long header is refused before that: it
-    would be held in memory at many times its length.
-    """
-    from safetensors import SafetensorError, safe_open  # a compiled library, rarely needed
-
-    try:
-        with Path(path).open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            if length > MAXIMUM_HEADER:
-                raise ValueError(f"a header of {length:,} bytes")
-            with safe_open(path, framework="numpy"):
-                pass
-            header = json.loads(file.read(length))
-    except (SafetensorError, OSError, ValueError) as error:
-        raise InputError(
-            path, f"not a readable safetensors file ({_one_line(error)})", "get or save the file again"
-        ) from None
-    header.pop("__metadata__", None)
-    return header, 8 + length
-
-
-def longest_line(text: NDArray[np.uint8]) -> int:
-    """Return the length of the longest line of a text, a block at a time; one that is far too long ends the search."""
-    longest = begin = 0
-    for start in range(0, len(text), _BYTES_AT_A_TIME):
-        breaks = start + np.flatnonzero(text[start : start + _BYTES_AT_A_TIME] == ord("\n"))
-        if len(breaks):
-            longest = max(longest, int(breaks[0]) - begin, int(np.diff(breaks).max(initial=1)) - 1)
-            begin = int(breaks[-1]) + 1
-        longest = max(longest, min(start + _BYTES_AT_A_TIME, len(text)) - begin)
-        if longest > MAXIMUM_WORD:
-            break
-    return longest
-
-
 def _map_tensor(path: str, entry: dict[str, Any], offset: int, dtype: str) -> NDArray[Any]:
     shape = tuple(entry["shape"])
     if 0 in shape:
         return np.zeros(shape, dtype=dtype)
     return np.memmap(path, dtype=dtype, mode="r", offset=offset + entry["data_offsets"][0], shape=shape)
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:100]

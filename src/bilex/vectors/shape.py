@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from bilex.errors import BilexError
-from bilex.formats.examine import fields_of
-from bilex.formats.streams import FASTTEXT_MODEL, ByteStream
+from bilex.files.streams import FASTTEXT_MODEL, ByteStream
+from bilex.vectors.examine import fields_of
 
 __all__ = ["peek_shape"]
 
@@ -60,7 +60,7 @@ def _safetensors_shape(path: str | os.PathLike[str]) -> tuple[int, int]:
 
 def _text_shape(stream: ByteStream, limit: int | None) -> tuple[int, int]:
     if stream.head.startswith(FASTTEXT_MODEL):
-        from bilex.formats.fasttext import fasttext_shape
+        from bilex.vectors.fasttext import fasttext_shape
 
         return fasttext_shape(stream.head)
     header = _HEADER.match(stream.head)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bilex.arrays import Vectors
+from bilex.numerics.types import Vectors
 
 __all__ = ["fold", "spelling_vectors"]
 

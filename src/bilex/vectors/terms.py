@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from bilex.arrays import Vectors
-from bilex.embeddings import ITERATIVE, Embeddings
 from bilex.errors import BilexError, InputError
-from bilex.formats.fasttext import FastText, open_fasttext
-from bilex.mapping import unit
-from bilex.orthography import spelling_vectors
+from bilex.numerics.rows import unit
+from bilex.numerics.types import Vectors
+from bilex.vectors.embeddings import ITERATIVE, Embeddings
+from bilex.vectors.fasttext import FastText, open_fasttext
+from bilex.vectors.spelling import spelling_vectors
 
 __all__ = ["Misfit", "Subwords", "compose"]
 

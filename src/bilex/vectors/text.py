@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import InputError
-from bilex.formats.cleaning import Collector, Loaded, Tally, decode_words
-from bilex.formats.examine import examine_line, fields_of, is_number
-from bilex.formats.lines import LineReader, Lines
-from bilex.formats.streams import MAXIMUM_WORD, ByteStream, display
-from bilex.kernels.parse import BLANK, EXAMINE, SPACED, parse_lines
-from bilex.threads import thread_count
+from bilex.files.lines import LineReader, Lines
+from bilex.files.streams import MAXIMUM_WORD, ByteStream, display
+from bilex.numerics.threads import thread_count
+from bilex.vectors.cleaning import Collector, Loaded, Tally, decode_words
+from bilex.vectors.examine import examine_line, fields_of, is_number
+from bilex.vectors.parse_kernel import BLANK, EXAMINE, SPACED, parse_lines
 
 __all__ = ["read_text"]
 

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from bilex.errors import InputError
-from bilex.formats.examine import fields_of, is_number
-from bilex.formats.streams import MAXIMUM_WORD
-from bilex.formats.wordlists import WordList
+from bilex.files.streams import MAXIMUM_WORD
+from bilex.files.wordlists import WordList
+from bilex.vectors.examine import fields_of, is_number
 
 __all__ = ["find_vocabulary", "fit_to_rows", "read_vocabulary"]
 

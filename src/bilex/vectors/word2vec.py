@@ -10,9 +10,9 @@ import re
 import numpy as np
 
 from bilex.errors import InputError
-from bilex.formats.cleaning import Collector, Loaded, check_finite, decode_words
-from bilex.formats.examine import fields_of, is_number
-from bilex.formats.streams import BLOCK, MAXIMUM_WORD, ByteStream, Window
+from bilex.files.streams import BLOCK, MAXIMUM_WORD, ByteStream, Window
+from bilex.vectors.cleaning import Collector, Loaded, check_finite, decode_words
+from bilex.vectors.examine import fields_of, is_number
 
 __all__ = ["looks_like_word2vec", "read_word2vec"]
 

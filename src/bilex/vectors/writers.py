@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import BilexError
-from bilex.formats.atomic import atomic_write, atomic_write_tensors
-from bilex.formats.examine import fields_of, is_number
-from bilex.formats.streams import display
+from bilex.files.atomic import atomic_write, atomic_write_tensors
+from bilex.files.streams import display
+from bilex.vectors.examine import fields_of, is_number
 
 __all__ = ["write_vectors"]
 

@@ -23,7 +23,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from bilex.errors import BilexError
-from bilex.reviews import Conflict
+from bilex.lexicon.reviews import Conflict
 from bilex.version import __version__
 from bilex.web.explorer import Explorer, Unknown
 from bilex.web.lookup import SIDES

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.arrays import Indices
+from bilex.numerics.types import Indices
 
 __all__ = ["Completion", "TextIndex", "fold"]
 

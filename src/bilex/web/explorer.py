@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from bilex.errors import BilexError, InputError
-from bilex.lexicon import plain
-from bilex.reviews import ACCEPTED, NOTHING, UNDECIDED, VERDICTS, Decision, Reviews, precision_interval
-from bilex.rundir import LEXICON, read_manifest
-from bilex.runs import Run
-from bilex.terms import Misfit, Subwords
+from bilex.files.run_directory import LEXICON, read_manifest
+from bilex.lexicon.lexicon import plain
+from bilex.lexicon.reviews import ACCEPTED, NOTHING, UNDECIDED, VERDICTS, Decision, Reviews, precision_interval
+from bilex.runs.run import Run
+from bilex.vectors.terms import Misfit, Subwords
 from bilex.web.completion import Completion
 from bilex.web.lookup import SIDES, Lookup
 from bilex.web.table import UNMATCHED, Query, Table

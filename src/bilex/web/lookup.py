@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from bilex.arrays import Floats, Indices, Vectors
-from bilex.embeddings import Embeddings
-from bilex.retrieval import CROWD, SharedSpace
-from bilex.runs import Run
-from bilex.threads import thread_count
+from bilex.numerics.threads import thread_count
+from bilex.numerics.types import Floats, Indices, Vectors
+from bilex.runs.run import Run
+from bilex.search.space import CROWD, SharedSpace
+from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["SIDES", "Direction", "Lookup", "Rounded", "best"]
 
@@ -26,14 +26,14 @@ class Rounded:
     """The vectors of a language in bytes, to bound all its cosines with a word in a few milliseconds."""
 
     def __init__(self, vectors: Vectors) -> None:
-        from bilex.kernels.int8 import quantise
+        from bilex.search.int8_kernel import quantise
 
         self.codes, self.facts = np.empty(vectors.shape, np.int8), np.empty((4, len(vectors)), np.float32)
         quantise(vectors, self.codes, self.facts, np.empty(len(vectors), np.int32))
 
     def bounds(self, word: Rounded, row: int, pool: Executor, threads: int) -> Vectors:
         """Give a number for each word that its cosine with one of a language does not exceed."""
-        from bilex.kernels.bounds import bound_rows
+        from bilex.search.bounds_kernel import bound_rows
 
         codes, facts = word.codes[row : row + 1], np.ascontiguousarray(word.facts[:, row : row + 1])
         bounds = np.empty(len(self.codes), np.float32)
@@ -156,7 +156,7 @@ class Lookup:
 
 def exact(queries: Vectors, row: int, vectors: Vectors, rows: Indices) -> Floats:
     """Give the cosines of a word with some others, as the engines have them."""
-    from bilex.kernels.topk import edge_scores
+    from bilex.search.topk_kernel import edge_scores
 
     return np.asarray(edge_scores(queries[row : row + 1], vectors, np.zeros(len(rows), np.int64), rows))
 

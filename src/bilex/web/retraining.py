@@ -18,15 +18,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from bilex.em import Iteration
+from bilex.em.em import Iteration
+from bilex.em.progress import Reporter
 from bilex.errors import BilexError
+from bilex.files.run_directory import LEXICON, read_manifest, run_directory
 from bilex.induction import induce
-from bilex.lexicon import RETRIEVAL, Lexicon
+from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.methods import Method
-from bilex.progress import Reporter
 from bilex.report import REPORT, write_report
-from bilex.rundir import LEXICON, read_manifest, run_directory
-from bilex.runs import Run
+from bilex.runs.run import Run
 
 if TYPE_CHECKING:
     from bilex.web.explorer import Explorer

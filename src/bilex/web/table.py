@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.arrays import Indices
 from bilex.errors import BilexError
-from bilex.lexicon import MATCHING, RETRIEVAL, SEED
-from bilex.reviews import ACCEPTED, CORRECTED, NOTHING, REJECTED, UNDECIDED, Decision
-from bilex.runs import Run
+from bilex.lexicon.lexicon import MATCHING, RETRIEVAL, SEED
+from bilex.lexicon.reviews import ACCEPTED, CORRECTED, NOTHING, REJECTED, UNDECIDED, Decision
+from bilex.numerics.types import Indices
+from bilex.runs.run import Run
 from bilex.web.completion import Completion, TextIndex
 
 __all__ = ["DECISIONS", "ORIGINS", "SORTS", "UNMATCHED", "Query", "Table"]

@@ -1,6 +1,6 @@
 """What a person has decided about a lexicon, kept in the run directory, and what follows from it."""
 
-from bilex.reviews.log import (
+from bilex.lexicon.reviews.log import (
     ACCEPTED,
     CORRECTED,
     NOTHING,
@@ -12,7 +12,7 @@ from bilex.reviews.log import (
     Pair,
     Reviews,
 )
-from bilex.reviews.reviewed import Reviewed, is_reviewed, precision_interval, read_reviewed
+from bilex.lexicon.reviews.reviewed import Reviewed, is_reviewed, precision_interval, read_reviewed
 
 __all__ = [
     "ACCEPTED",

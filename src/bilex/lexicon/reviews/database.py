@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bilex.errors import InputError
-from bilex.formats.atomic import atomic_write
-from bilex.rundir import own_file
+from bilex.files.atomic import atomic_write
+from bilex.files.run_directory import own_file
 
 __all__ = ["connect", "speaking", "transaction"]
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from bilex.errors import BilexError, InputError
-from bilex.reviews.database import connect, speaking, transaction
-from bilex.rundir import REVIEWS
+from bilex.files.run_directory import REVIEWS
+from bilex.lexicon.reviews.database import connect, speaking, transaction
 
 __all__ = [
     "ACCEPTED",

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from bilex.errors import InputError
-from bilex.lexicon import RETRIEVAL, Lexicon
-from bilex.reviews.log import ACCEPTED, NOTHING, UNDECIDED, Decision, Pair, Reviews
-from bilex.rundir import LEXICON, MANIFEST, REVIEWS, check_file, read_manifest
+from bilex.files.run_directory import LEXICON, MANIFEST, REVIEWS, check_file, read_manifest
+from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
+from bilex.lexicon.reviews.log import ACCEPTED, NOTHING, UNDECIDED, Decision, Pair, Reviews
 
 __all__ = ["Reviewed", "is_reviewed", "precision_interval", "read_reviewed"]
 

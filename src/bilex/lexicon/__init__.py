@@ -1,0 +1,1 @@
+"""The lexicon, its formats, and what a person decided about it."""

@@ -1,0 +1,1 @@
+"""The E-step's matching problem and its exact solution."""

@@ -1,0 +1,1 @@
+"""The model of section 3 of the paper: parameters, maps, prior, weights."""

@@ -1,0 +1,1 @@
+"""Several languages through a hub."""

@@ -1,0 +1,1 @@
+"""What all the maths shares: array types and threads."""

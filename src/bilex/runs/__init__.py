@@ -1,0 +1,1 @@
+"""A run: what was learnt, on disk and in memory."""
