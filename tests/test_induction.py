@@ -17,7 +17,7 @@ from bilex.em.progress import Reporter
 from bilex.errors import BilexError, BilexWarning
 from bilex.model.prior import PRIOR_NAMES, Prior
 from bilex.search.local import LocalEngine
-from bilex.search.space import CROWD
+from bilex.search.space import CROWDING_NEIGHBOURS
 from bilex.vectors.embeddings import Embeddings
 from tests import oracles
 from tests.languages import Languages, make_languages, write_vec
@@ -50,7 +50,7 @@ def test_score_rank_and_mutual_agree_with_brute_force(run: bilex.Run) -> None:
     mapped = run.source.vectors.astype(np.float64) @ run.theta.omega.T
     mapped /= np.linalg.norm(mapped, axis=1, keepdims=True)
     cosines = oracles.score_matrix(mapped, run.target.vectors)
-    csls = oracles.csls(mapped, run.target.vectors, CROWD)
+    csls = oracles.csls(mapped, run.target.vectors, CROWDING_NEIGHBOURS)
     for entry in run.lexicon:
         row, column = run.source.index[entry.source], run.target.index[entry.target]
         assert entry.score == pytest.approx(cosines[row, column], abs=1e-5)

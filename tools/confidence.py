@@ -77,7 +77,7 @@ def learn_shipped(data: Path) -> None:
         seed = draw_pairs(words, FEW, source, target)
         given = {source for source, _ in seed}
         learnt = learn(source, target, seed, engine=engine)
-        space, around = learnt.with_surroundings(engine)
+        space, around = learnt.with_neighbours(engine)
         lexicon = build_lexicon(learnt, space, engine, complete=True)
         entries = rows_of_entries(lexicon, learnt)
         found = evidence_for(entries, learnt, space, around)

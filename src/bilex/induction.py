@@ -104,7 +104,7 @@ def induce(
         **changes,
     )
     reporter.stage("measuring")
-    space, around = learnt.with_surroundings(engine)
+    space, around = learnt.with_neighbours(engine)
     reporter.stage("ranking")
     lexicon = build_lexicon(learnt, space, engine, complete=complete)
     reporter.stage("weighing")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bilex as package
-from bilex.search.space import CROWD
+from bilex.search.space import CROWDING_NEIGHBOURS
 from tests import oracles
 from tests.cli.helpers import Bilex, contents, refused, spawn
 from tests.languages import Languages, vec_text
@@ -69,7 +69,7 @@ def test_the_lexicon_agrees_with_brute_force(work: Path, languages: Languages) -
     mapped = run.source.vectors.astype(np.float64) @ run.theta.omega.T
     mapped /= np.linalg.norm(mapped, axis=1, keepdims=True)
     cosines = oracles.score_matrix(mapped, run.target.vectors)
-    csls = oracles.csls(mapped, run.target.vectors, CROWD)
+    csls = oracles.csls(mapped, run.target.vectors, CROWDING_NEIGHBOURS)
     source, target = languages.source.words, languages.target.words
     places, origins = [], []
     for word, other, score, rank, mutual, origin, _ in rows[1:]:

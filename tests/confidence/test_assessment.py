@@ -49,7 +49,7 @@ def learnt(languages: Languages) -> Learnt:
 
 
 def evidence_of(learnt: Learnt, entries: tuple[Indices, Indices]) -> Evidence:
-    return evidence_for(entries, learnt, *learnt.with_surroundings(ENGINE))
+    return evidence_for(entries, learnt, *learnt.with_neighbours(ENGINE))
 
 
 def entries_of(learnt: Learnt) -> tuple[Indices, Indices]:
@@ -66,14 +66,14 @@ def test_the_cosines_are_those_of_maps_that_the_word_had_no_part_in(learnt: Lear
         omega = procrustes(source[rows[others]], learnt.target.vectors[columns[others]])
         mapped = source[word].astype(np.float64) @ omega.T
         cosines[word] = target @ (mapped / np.linalg.norm(mapped))
-    _, around = learnt.with_surroundings(ENGINE)
-    forth = np.take_along_axis(cosines, around.forth, axis=1).mean(axis=1)
-    back = np.take_along_axis(cosines.T, around.back, axis=1).mean(axis=1)
+    _, around = learnt.with_neighbours(ENGINE)
+    forth = np.take_along_axis(cosines, around.of_source, axis=1).mean(axis=1)
+    back = np.take_along_axis(cosines.T, around.of_target, axis=1).mean(axis=1)
     expected = 2 * cosines - forth[:, None] - back
     np.testing.assert_allclose(found.graph.weights, expected[found.graph.rows, found.graph.indices], atol=1e-5)
     edges = set(zip(found.graph.rows.tolist(), found.graph.indices.tolist(), strict=True))
     assert edges >= set(zip(rows.tolist(), columns.tolist(), strict=True))
-    assert edges >= {(row, column) for row, near in enumerate(around.forth.tolist()) for column in near}
+    assert edges >= {(row, column) for row, near in enumerate(around.of_source.tolist()) for column in near}
     posterior = edge_posterior(found.graph, Prior(log_odds=-MARGIN), TEMPERATURE)
     np.testing.assert_array_equal(found.posterior, posterior.probabilities)
 

@@ -30,5 +30,5 @@ def make_space(random: int, sources: int = 40, targets: int = 50, noise: float =
     source = Embeddings(tuple(f"s{row}" for row in range(sources)), vectors[:sources].astype(np.float32))
     target = Embeddings(tuple(f"t{row}" for row in range(targets)), blurred.astype(np.float32))
     return Space(
-        SharedSpace.around(apply(omega, source.vectors), target.vectors, LocalEngine(threads=1)), source, target
+        SharedSpace.from_vectors(apply(omega, source.vectors), target.vectors, LocalEngine(threads=1)), source, target
     )

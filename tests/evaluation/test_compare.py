@@ -36,7 +36,7 @@ def answers(**answer: str) -> Space:
     words = sorted(set(answer.values()))
     target = np.eye(8, dtype=np.float32)[: len(words)]
     source = np.array([target[words.index(word)] for word in answer.values()])
-    space = SharedSpace.around(source, target, ENGINE)
+    space = SharedSpace.from_vectors(source, target, ENGINE)
     return Space(space, Embeddings(tuple(answer), source), Embeddings(tuple(words), target))
 
 

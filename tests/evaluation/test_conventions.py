@@ -8,7 +8,7 @@ import pytest
 from bilex.errors import BilexError
 from bilex.evaluation.translation import CONVENTIONS, evaluate_translation
 from bilex.search.local import LocalEngine
-from bilex.search.space import CROWD
+from bilex.search.space import CROWDING_NEIGHBOURS
 from tests import oracles
 from tests.evaluation.spaces import Pairs, Space, make_space
 
@@ -19,7 +19,7 @@ def slow(space: Space, gold: Pairs, retrieval: str, convention: str) -> dict[str
     """List the place of every case; 0 is a case that cannot be answered."""
     scores = oracles.score_matrix(space.space.source, space.space.target)
     if retrieval == "csls":
-        scores = oracles.csls(space.space.source, space.space.target, CROWD)
+        scores = oracles.csls(space.space.source, space.space.target, CROWDING_NEIGHBOURS)
 
     def place(query: str, translation: str) -> int:
         if query not in space.source.words or translation not in space.target.words:

@@ -9,7 +9,7 @@ from scipy import stats
 from bilex.errors import BilexError
 from bilex.evaluation.hubness import Hubness, evaluate_hubness, skewness
 from bilex.search.local import LocalEngine
-from bilex.search.space import CROWD
+from bilex.search.space import CROWDING_NEIGHBOURS
 from tests import oracles
 from tests.evaluation.spaces import Pairs, Space, make_space
 
@@ -20,7 +20,7 @@ def slow(space: Space, queries: list[str], k: int, retrieval: str) -> list[int]:
     """|{x in Q : y in NN_k(x)}| for each y."""
     scores = oracles.score_matrix(space.space.source, space.space.target)
     if retrieval == "csls":
-        scores = oracles.csls(space.space.source, space.space.target, CROWD)
+        scores = oracles.csls(space.space.source, space.space.target, CROWDING_NEIGHBOURS)
     rows = [space.source.words.index(query) for query in queries]
     return [sum(int(np.sum(scores[x] > scores[x, y])) < k for x in rows) for y in range(len(space.target))]
 

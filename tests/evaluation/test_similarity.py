@@ -56,7 +56,7 @@ def evaluate(pairs: Triples | Path, *, fold_case: bool = False, reverse: bool = 
     source, target = (
         Embeddings(tuple(words), np.array(list(words.values()), np.float32)) for words in (SOURCE, TARGET)
     )
-    space = SharedSpace.around(source.vectors, target.vectors, LocalEngine(threads=1))
+    space = SharedSpace.from_vectors(source.vectors, target.vectors, LocalEngine(threads=1))
     if reverse:
         return evaluate_similarity(space.mirrored(), target, source, pairs, fold_case=fold_case)
     return evaluate_similarity(space, source, target, pairs, fold_case=fold_case)

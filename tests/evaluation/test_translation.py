@@ -9,7 +9,7 @@ from bilex.errors import BilexError
 from bilex.evaluation.translation import TranslationScore, evaluate_translation
 from bilex.numerics.rows import apply
 from bilex.search.local import LocalEngine
-from bilex.search.space import CROWD, SharedSpace
+from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
 from bilex.vectors.embeddings import Embeddings
 from tests import oracles
 
@@ -30,7 +30,7 @@ def make(random: int) -> tuple[Embeddings, Embeddings, SharedSpace, Gold]:
     source, other = language("s", vectors), language("t", target)
     gold = [(f"s{rng.integers(50)}", f"t{rng.integers(66)}") for _ in range(150)]  # some words unknown, some doubled
     gold += [("s3", "t50"), ("s3", "t51"), ("absent", "t1"), ("s44", "absent"), gold[0]]
-    space = SharedSpace.around(apply(oracles.random_orthogonal(rng, 6), source.vectors), other.vectors, ENGINE)
+    space = SharedSpace.from_vectors(apply(oracles.random_orthogonal(rng, 6), source.vectors), other.vectors, ENGINE)
     return source, other, space, gold
 
 
@@ -39,7 +39,7 @@ def slow_figures(
 ) -> dict[str, object]:
     """Score one query after the other, with lists and loops."""
     nearest = oracles.score_matrix(space.source, space.target)
-    scores = nearest if retrieval == "nn" else oracles.csls(space.source, space.target, CROWD)
+    scores = nearest if retrieval == "nn" else oracles.csls(space.source, space.target, CROWDING_NEIGHBOURS)
     scores = scores.round(5)  # equal vectors are equal, whatever the order of summation
     places, queries = [], []
     for word, _ in gold:
@@ -78,7 +78,7 @@ def test_agrees_with_the_slow_evaluation(random: int, retrieval: str, reverse: b
 
 def identity(vectors: list[list[float]], others: list[list[float]]) -> tuple[Embeddings, Embeddings, SharedSpace]:
     source, target = language("s", np.array(vectors)), language("t", np.array(others))
-    return source, target, SharedSpace.around(source.vectors, target.vectors, ENGINE)
+    return source, target, SharedSpace.from_vectors(source.vectors, target.vectors, ENGINE)
 
 
 def score(gold: Gold, retrieval: str = "nn") -> TranslationScore:

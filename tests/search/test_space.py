@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from bilex.errors import BilexError
 from bilex.numerics.rows import apply, unit
 from bilex.search.local import LocalEngine
-from bilex.search.space import CROWD, SharedSpace
+from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
 from tests import oracles
 
 ENGINE = LocalEngine(threads=2, query_block=16, target_block=7)  # several blocks, even on small input
@@ -19,14 +19,14 @@ def make_space(sources: int = 50, targets: int = 40, dimension: int = 8, random:
     rng = np.random.default_rng(random)
     vectors = (rng.normal(size=(sources, dimension)) + 1).astype(np.float32)  # off centre: hubs
     others = (rng.normal(size=(targets, dimension)) + 1).astype(np.float32)
-    return SharedSpace.around(apply(oracles.random_orthogonal(rng, dimension), vectors), others, ENGINE)
+    return SharedSpace.from_vectors(apply(oracles.random_orthogonal(rng, dimension), vectors), others, ENGINE)
 
 
 def expected(space: SharedSpace, retrieval: str) -> NDArray[np.float64]:
     """All scores of all pairs, from the definition."""
     if retrieval == "nn":
         return oracles.score_matrix(space.source, space.target)
-    return oracles.csls(space.source, space.target, CROWD)
+    return oracles.csls(space.source, space.target, CROWDING_NEIGHBOURS)
 
 
 SPACES = [make_space(), make_space(random=1), make_space(6, 4, random=2), make_space(1, 30), make_space(30, 1)]
@@ -61,14 +61,18 @@ def test_nearest_and_crowding_are_those_of_the_cosine_matrix() -> None:
     cosines = oracles.score_matrix(space.source, space.target)
     np.testing.assert_array_equal(space.source_nearest, cosines.argmax(axis=1))
     np.testing.assert_array_equal(space.target_nearest, cosines.argmax(axis=0))
-    np.testing.assert_allclose(space.source_crowding, np.sort(cosines, axis=1)[:, -CROWD:].mean(axis=1), atol=1e-7)
-    np.testing.assert_allclose(space.target_crowding, np.sort(cosines, axis=0)[-CROWD:].mean(axis=0), atol=1e-7)
+    np.testing.assert_allclose(
+        space.source_crowding, np.sort(cosines, axis=1)[:, -CROWDING_NEIGHBOURS:].mean(axis=1), atol=1e-7
+    )
+    np.testing.assert_allclose(
+        space.target_crowding, np.sort(cosines, axis=0)[-CROWDING_NEIGHBOURS:].mean(axis=0), atol=1e-7
+    )
 
 
 def test_equal_targets_are_ordered_by_frequency() -> None:
     rng = np.random.default_rng(0)
     target = rng.normal(size=(6, 4)).astype(np.float32)[[0, 1, 2, 1, 1, 3]]
-    space = SharedSpace.around(target[[1]], target, ENGINE)
+    space = SharedSpace.from_vectors(target[[1]], target, ENGINE)
     for retrieval in ("nn", "csls"):
         assert space.search(np.array([0]), 3, retrieval, ENGINE).indices.tolist() == [[1, 3, 4]]
         assert space.rank(np.zeros(3, np.int64), np.array([4, 1, 3]), retrieval, ENGINE).tolist() == [3, 1, 2]

@@ -34,7 +34,7 @@ from bilex.model.prior import Prior
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices, Vectors
-from bilex.search.space import SharedSpace, Surroundings
+from bilex.search.space import NeighbourLists, SharedSpace
 
 __all__ = ["FEATURES", "SHIPPED", "Evidence", "Known", "Refit", "assess", "examples_of", "gather"]
 
@@ -126,7 +126,7 @@ def standing(weights: Floats, words: Indices, n_words: int, places: Indices) -> 
 def gather(
     vectors: tuple[Vectors, Vectors],
     space: SharedSpace,
-    around: Surroundings,
+    around: NeighbourLists,
     entries: Pairs,
     trained: Pairs,
     refit: Refit,
@@ -139,7 +139,7 @@ def gather(
     """
     shape = (len(space.source), len(space.target))
     width = np.int64(shape[1])
-    forth, back = around.forth, around.back
+    forth, back = around.of_source, around.of_target
     every = (
         np.concatenate([np.repeat(np.arange(shape[0]), forth.shape[1]), back.ravel(), entries[0]]),
         np.concatenate([forth.ravel(), np.repeat(np.arange(shape[1]), back.shape[1]), entries[1]]),

@@ -234,7 +234,7 @@ def tried(task: Task, option: Method, training: Pairs) -> Theta:
 def held_out_precision(task: Task, theta: Theta, held: Pairs, most: int | None) -> float:
     """Give P@1 by CSLS for held-out pairs, among the words that the E-step sees."""
     source, target = task.frequent(most)
-    space = SharedSpace.around(theta.map_source(source), theta.map_target(target), task.engine)
+    space = SharedSpace.from_vectors(theta.map_source(source), theta.map_target(target), task.engine)
     words = np.unique(held[0])
     best = space.search(words, 1, "csls", task.engine).indices[:, 0]
     width = np.int64(len(target))

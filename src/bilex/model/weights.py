@@ -19,7 +19,7 @@ from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine
-from bilex.search.space import CROWD
+from bilex.search.space import CROWDING_NEIGHBOURS
 
 __all__ = ["WEIGHTS", "Edges", "Weighting", "likelihood", "margin", "with_columns"]
 
@@ -51,8 +51,8 @@ def likelihood(theta: Theta, source: Vectors, target: Vectors, engine: Engine | 
 def margin(theta: Theta, source: Vectors, target: Vectors, engine: Engine) -> Edges:
     """Weigh edges by ``2 cos - r(s) - r(t)``; two more dimensions hold r(t), since one float32 would round it."""
     mapped, targets = unit(theta.map_source(source)), unit(theta.map_target(target))
-    around_source = engine.top_k(mapped, targets, min(CROWD, len(targets))).scores.mean(axis=1)
-    around_target = engine.top_k(targets, mapped, min(CROWD, len(mapped))).scores.mean(axis=1)
+    around_source = engine.top_k(mapped, targets, min(CROWDING_NEIGHBOURS, len(targets))).scores.mean(axis=1)
+    around_target = engine.top_k(targets, mapped, min(CROWDING_NEIGHBOURS, len(mapped))).scores.mean(axis=1)
     coarse = around_target.astype(np.float32).astype(np.float64)
     queries = with_columns(2 * mapped, -1.0, -1.0)
     return Edges(queries, -around_source, with_columns(targets, coarse, around_target - coarse))

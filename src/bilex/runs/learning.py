@@ -19,7 +19,7 @@ from bilex.model.constraints import Constraints, Pairs, rows_of
 from bilex.runs.checkpoints import Checkpoint, digests
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
-from bilex.search.space import SharedSpace, Surroundings
+from bilex.search.space import NeighbourLists, SharedSpace
 from bilex.seeds.seed import IDENTICAL, UNSUPERVISED, Seed, SeedLike, find_seed
 from bilex.vectors.embeddings import Embeddings
 
@@ -47,13 +47,13 @@ class Learnt:
 
     def space(self, engine: Engine) -> SharedSpace:
         """Put both languages into one space."""
-        return self.with_surroundings(engine)[0]
+        return self.with_neighbours(engine)[0]
 
-    def with_surroundings(self, engine: Engine) -> tuple[SharedSpace, Surroundings]:
+    def with_neighbours(self, engine: Engine) -> tuple[SharedSpace, NeighbourLists]:
         """Do as `space`, and give what is near each word too."""
         theta = self.fit.theta
         mapped = theta.map_source(self.source.vectors), theta.map_target(self.target.vectors)
-        return SharedSpace.with_surroundings(*mapped, engine)
+        return SharedSpace.with_neighbours(*mapped, engine)
 
     def trained(self) -> Pairs:
         """Give the pairs that the maps were fitted to last."""

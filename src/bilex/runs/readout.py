@@ -15,7 +15,7 @@ from bilex.model.theta import Theta
 from bilex.numerics.types import Indices
 from bilex.runs.learning import Learnt
 from bilex.search.engine import Engine
-from bilex.search.space import SharedSpace, Surroundings
+from bilex.search.space import NeighbourLists, SharedSpace
 from bilex.seeds.seed import SEED_NAMES
 
 __all__ = ["build_lexicon", "evidence_for", "rows_of_entries", "with_confidence"]
@@ -66,7 +66,7 @@ def best_allowed(rows: Indices, forbidden: Pairs, space: SharedSpace, engine: En
 
 
 def with_confidence(
-    lexicon: Lexicon, learnt: Learnt, space: SharedSpace, around: Surroundings
+    lexicon: Lexicon, learnt: Learnt, space: SharedSpace, around: NeighbourLists
 ) -> tuple[Lexicon, dict[str, Any]]:
     """Give each entry the probability that it is right, and say for ``run.json`` what that rests on.
 
@@ -89,7 +89,7 @@ def rows_of_entries(lexicon: Lexicon, learnt: Learnt) -> tuple[Indices, Indices]
 
 
 def evidence_for(
-    entries: tuple[Indices, Indices], learnt: Learnt, space: SharedSpace, around: Surroundings
+    entries: tuple[Indices, Indices], learnt: Learnt, space: SharedSpace, around: NeighbourLists
 ) -> Evidence:
     """Gather what speaks for the entries, under maps that they themselves had no part in."""
     source, target, settings, trained = learnt.source, learnt.target, learnt.method.settings(), learnt.trained()

@@ -1,8 +1,8 @@
-"""Looking words up in the shared space: nearest neighbours, and CSLS against hubs.
+"""The shared space: both languages' words side by side, looked up by nearest neighbours or by CSLS.
 
 The source words are mapped into the target's space and both sides have unit length there, so an inner product is
 a cosine. *Crowding* is the mean cosine of a word with its ten nearest words of the other language; CSLS
-(Conneau et al. 2018) takes it off on both sides:
+(Conneau et al. 2018) subtracts it on both sides, so that hubs do not win:
 
     csls(s, t) = 2 cos(Ωs, t) - crowding(s) - crowding(t)
 """
@@ -18,23 +18,23 @@ from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine, Neighbours
 
-__all__ = ["CROWD", "RETRIEVALS", "SharedSpace", "Surroundings"]
+__all__ = ["CROWDING_NEIGHBOURS", "RETRIEVALS", "NeighbourLists", "SharedSpace"]
 
-CROWD = 10
+CROWDING_NEIGHBOURS = 10
 RETRIEVALS = ("nn", "csls")
 
 
 @dataclass(frozen=True, eq=False)
-class Surroundings:
-    """The nearest words of the other language, nearest first: a row for each source word, and for each target word."""
+class NeighbourLists:
+    """The nearest words of the other language, nearest first, one row for each source and each target word."""
 
-    forth: Indices
-    back: Indices
+    of_source: Indices
+    of_target: Indices
 
 
 @dataclass(frozen=True, eq=False)
 class SharedSpace:
-    """Both languages in one space: unit vectors, how crowded it is around each word, and its nearest neighbour."""
+    """Both languages as unit vectors of one space, with the crowding and the nearest neighbour of each word."""
 
     source: Vectors
     target: Vectors
@@ -44,22 +44,28 @@ class SharedSpace:
     target_nearest: Indices
 
     @classmethod
-    def around(cls, mapped: Vectors, target: Vectors, engine: Engine) -> SharedSpace:
-        """Look around each word of both languages in their space: two exact searches over all pairs of words."""
-        return cls.with_surroundings(mapped, target, engine)[0]
+    def from_vectors(cls, mapped: Vectors, target: Vectors, engine: Engine) -> SharedSpace:
+        """Build the space from mapped source vectors and target vectors, by two searches over all pairs of words."""
+        return cls.with_neighbours(mapped, target, engine)[0]
 
     @classmethod
-    def with_surroundings(cls, mapped: Vectors, target: Vectors, engine: Engine) -> tuple[SharedSpace, Surroundings]:
-        """Do as `around`, and give what was seen there too."""
+    def with_neighbours(cls, mapped: Vectors, target: Vectors, engine: Engine) -> tuple[SharedSpace, NeighbourLists]:
+        """Build the space, and return the neighbours that were found on the way as well."""
         mapped, target = unit(mapped), unit(target)
-        forth = engine.top_k(mapped, target, min(CROWD, len(target)))
-        back = engine.top_k(target, mapped, min(CROWD, len(mapped)))
-        crowding = (forth.scores.mean(axis=1), back.scores.mean(axis=1))
-        space = cls(mapped, target, *crowding, forth.indices[:, 0].copy(), back.indices[:, 0].copy())
-        return space, Surroundings(forth.indices, back.indices)
+        of_source = engine.top_k(mapped, target, min(CROWDING_NEIGHBOURS, len(target)))
+        of_target = engine.top_k(target, mapped, min(CROWDING_NEIGHBOURS, len(mapped)))
+        space = cls(
+            mapped,
+            target,
+            of_source.scores.mean(axis=1),
+            of_target.scores.mean(axis=1),
+            of_source.indices[:, 0].copy(),
+            of_target.indices[:, 0].copy(),
+        )
+        return space, NeighbourLists(of_source.indices, of_target.indices)
 
     def mirrored(self) -> SharedSpace:
-        """Give the same space with the languages exchanged."""
+        """Return the same space with source and target exchanged."""
         return SharedSpace(
             self.target,
             self.source,
@@ -70,14 +76,15 @@ class SharedSpace:
         )
 
     def search(self, rows: Indices, k: int, retrieval: str, engine: Engine) -> Neighbours:
-        """Find the k best targets for the given source words, with their cosines or CSLS scores."""
+        """Find the k best targets of the given source words, with their cosines or CSLS scores."""
         return self._search(self.source[rows], self.source_crowding[rows], k, retrieval, engine)
 
     def search_vectors(self, vectors: Vectors, k: int, retrieval: str, engine: Engine) -> Neighbours:
-        """Do the same for unit vectors of the space that are no source words of it."""
+        """Find the k best targets of unit vectors that are not source words, with their cosines or CSLS scores."""
         crowding = np.zeros(len(vectors))
         if retrieval == "csls":
-            crowding = engine.top_k(vectors, self.target, min(CROWD, len(self.target))).scores.mean(axis=1)
+            nearest = engine.top_k(vectors, self.target, min(CROWDING_NEIGHBOURS, len(self.target)))
+            crowding = nearest.scores.mean(axis=1)
         return self._search(vectors, crowding, k, retrieval, engine)
 
     def _search(self, vectors: Vectors, crowding: Floats, k: int, retrieval: str, engine: Engine) -> Neighbours:
@@ -88,12 +95,12 @@ class SharedSpace:
         return Neighbours(found.indices, 2 * found.scores - crowding[:, None])
 
     def rank(self, rows: Indices, chosen: Indices, retrieval: str, engine: Engine) -> Indices:
-        """Give the place of each chosen target, from 1, among all targets for its source word."""
+        """Compute the rank, from 1, of each chosen target among all targets of its source word."""
         queries, targets = self._sides(self.source[rows], retrieval)
         return engine.rank(queries, targets, chosen)
 
     def scores(self, rows: Indices, columns: Indices, retrieval: str) -> Floats:
-        """Give the cosine or the CSLS score of each pair."""
+        """Compute the cosine or the CSLS score of each pair."""
         from bilex.search.topk_kernel import edge_scores
 
         queries, targets = self._sides(self.source[rows], retrieval)
@@ -101,10 +108,10 @@ class SharedSpace:
         return np.asarray(found if retrieval == "nn" else 2 * found - self.source_crowding[rows])
 
     def _sides(self, vectors: Vectors, retrieval: str) -> tuple[Vectors, Vectors]:
-        """Give queries and targets whose inner products order the targets as `retrieval` does."""
+        """Return queries and targets whose inner products order the targets as `retrieval` does."""
         if retrieval == "nn":
             return vectors, self.target
-        if retrieval == "csls":  # half of it, less what is the same for all targets: cos - crowding(t) / 2
+        if retrieval == "csls":  # half the score, without the query's own crowding: cos - crowding(t) / 2
             queries = np.column_stack([vectors, np.ones(len(vectors), np.float32)])
             penalty = (-self.target_crowding / 2).astype(np.float32)
             return queries, np.column_stack([self.target, penalty])

@@ -12,7 +12,7 @@ import numpy as np
 from bilex.numerics.threads import thread_count
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.runs.run import Run
-from bilex.search.space import CROWD, SharedSpace
+from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
 from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["SIDES", "Direction", "Lookup", "Rounded", "best"]
@@ -113,7 +113,7 @@ class Lookup:
         space, vectors = self.directions[side].space, np.ascontiguousarray(vector[None], np.float32)
         query = Query(term, vectors, Rounded(vectors), 0)
         cosines = self.rounded[SIDES[1 - SIDES.index(side)]].bounds(query.rounded, 0, self.pool, self.threads)
-        crowd = best(cosines, CROWD, lambda rows: exact(vectors, 0, space.target, rows))
+        crowd = best(cosines, CROWDING_NEIGHBOURS, lambda rows: exact(vectors, 0, space.target, rows))
         crowding = sum(score for _, score in crowd) / len(crowd)
         return {**self.around(side, query, k, crowding, None), "frequency": None, "hub": None}
 
