@@ -1,14 +1,8 @@
 """Learn the shipped calibration, and measure how well calibrated lexicons are.
 
 ``python -m tools.confidence learn DATA`` learns `bilex.confidence.assessment.SHIPPED`: runs of the default method from
-25 pairs of
-MUSE's train files, whose other words say which entries are right. It also prints how well the runs of each pair of
-languages are calibrated by those of the other pairs alone.
-
-``python -m tools.confidence cycles DATA`` learns `bilex.multilingual.cycles.MEETING` and `CHANCE` from the train words
-of a run of
-three languages (English, French and Finnish, from 25 pairs each), and writes the figures of docs/confidence.md on what
-the agreement of the languages adds: on the test words, before and after.
+25 pairs of MUSE's train files, whose other words decide which entries are right. It also prints how well the runs of
+each pair of languages are calibrated by those of the other pairs alone.
 
 ``python -m tools.confidence measure DATA`` writes docs/confidence.md's figures: for English-French and English-Finnish,
 from 5,000 and from 25 pairs of MUSE's train file, with the default method, each run once. Entries of the lexicon whose
@@ -24,10 +18,8 @@ import random
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +27,6 @@ from numpy.typing import NDArray
 from bilex import Lexicon, induce, load
 from bilex.confidence.assessment import FEATURES
 from bilex.confidence.calibration import Calibration, calibrate, calibration_error, reliability
-from bilex.multilingual import cycles, many
 from bilex.numerics.types import Floats
 from bilex.runs.learning import learn
 from bilex.runs.readout import build_lexicon, evidence_for, rows_of_entries
@@ -45,7 +36,6 @@ from bilex.vectors.embeddings import Embeddings
 
 DOCS = Path(__file__).parent.parent / "docs"
 BEGIN, END = "<!-- begin: python -m tools.confidence measure -->", "<!-- end -->"
-CYCLES_BEGIN = "<!-- begin: python -m tools.confidence cycles -->"
 ASKED = (0.5, 0.7, 0.8, 0.9, 0.95)
 CASES = (("en-fr", 5000), ("en-fr", 25), ("en-fi", 5000), ("en-fi", 25))
 Words = Sequence[tuple[str, str]]
@@ -212,91 +202,11 @@ def between(begin: str, lines: Sequence[str]) -> None:
     (DOCS / "confidence.md").write_text(head + "\n".join([begin, *lines, ""]) + END + rest.partition(END)[2], "utf-8")
 
 
-def learn_cycles(data: Path) -> None:
-    """Learn how often lexicons meet if an entry is right and if it is wrong, and measure what that tells."""
-    sides = {name: load(str(data / f"{name}.vec.gz")) for name in ("en", "fr", "fi")}
-    words = {
-        (name, part): read_pairs(str(data / "dictionaries" / f"en-{name}.{part}.txt"))
-        for name in ("fr", "fi")
-        for part in ("0-5000", "5000-6500")
-    }
-    seeds = {name: draw_pairs(words[name, "0-5000"], FEW, sides["en"], sides[name]) for name in ("fr", "fi")}
-    with patch.object(many, "hear_witnesses"):  # the confidence before it has heard the other languages
-        unheard = many.induce_many(sides, seeds).lexicons
-    train, test = dict[str, Asked](), dict[str, Asked]()
-    for name, other in (("fr", "fi"), ("fi", "fr")):
-        ways = [many.witnesses(unheard, place, other) for place in ("en", name)]
-        assert ways[0] is not None and ways[1] is not None
-        given = {source for source, _ in seeds[name]}
-        for part, found in (("0-5000", train), ("5000-6500", test)):
-            asked = [pair for pair in words[name, part] if pair[0] not in given]
-            found[name] = Asked.of(unheard["en", name], (ways[0], ways[1]), asked)
-    learnt = {key: meeting_and_chance([train[name] for name in key]) for key in (("fr", "fi"), ("fr",), ("fi",))}
-    both = learnt["fr", "fi"]
-    print(f"MEETING, CHANCE = {both[0]}, {both[1]}; shipped are {cycles.MEETING}, {cycles.CHANCE}")
-    print(f"from French words alone {learnt['fr',]}, from Finnish ones alone {learnt['fi',]}")
-    titles = ("pair", "entries", "n", "right", "mean confidence", "calibration error", "surprise")
-    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
-    for name, each in test.items():
-        for label, confidence in (("before", each.confidence), ("after", each.after(*both))):
-            for title, own in each.sets().items():
-                sure, right = confidence[own], each.right[own]
-                lines.append(
-                    f"| en-{name}, {label} | {title} | {len(right):,} | {right.mean():.3f} | {sure.mean():.3f} | "
-                    f"{calibration_error(sure, right):.3f} | {surprise(sure, right):.3f} |"
-                )
-    between(CYCLES_BEGIN, lines)
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """Entries of a lexicon whose source words a dictionary knows, and what a third language says of them."""
-
-    confidence: Floats
-    sure: Floats
-    met: NDArray[np.bool_]
-    right: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, lexicon: Lexicon, ways: tuple[cycles.Witnesses, cycles.Witnesses], words: Words) -> Asked:
-        """Ask the dictionary and the third language."""
-        known, right = labels(lexicon, words)
-        sure, met = cycles.meetings(lexicon, *ways)
-        assert lexicon.confidence is not None
-        return cls(lexicon.confidence[known], sure[known], met[known], right[known])
-
-    def after(self, meeting: float, chance: float) -> Floats:
-        """Give the confidence after the third language was heard."""
-        ratios = cycles.log_ratio(np.nan_to_num(self.sure), self.met, meeting, chance)
-        return np.asarray(self.confidence / (self.confidence + (1 - self.confidence) * np.exp(-ratios)))
-
-    def sets(self) -> dict[str, NDArray[np.bool_]]:
-        """Give all entries, those the third language agrees with and those it does not."""
-        tested = ~np.isnan(self.sure)
-        return {"all": np.ones(len(tested), np.bool_), "agreed on": tested & self.met, "opposed": tested & ~self.met}
-
-
-def meeting_and_chance(examples: Sequence[Asked]) -> tuple[float, float]:
-    """Find the two constants under which the truth about these entries is most probable."""
-    grid = [(meeting / 100, chance / 100) for meeting in range(2, 100) for chance in range(1, meeting)]
-
-    def wrong(constants: tuple[float, float]) -> float:
-        return sum(surprise(each.after(*constants), each.right) * len(each.right) for each in examples)
-
-    return min(grid, key=wrong)
-
-
-def surprise(confidence: Floats, right: NDArray[np.bool_]) -> float:
-    """Give the mean negative log-likelihood of the truth; a certainty counts as one in ten thousand."""
-    sure = np.clip(confidence, 1e-4, 1 - 1e-4)
-    return float(-np.log(np.where(right, sure, 1 - sure)).mean())
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     actions = parser.add_subparsers(dest="action", required=True)
-    work = {"learn": learn_shipped, "cycles": learn_cycles, "measure": measure}
+    work = {"learn": learn_shipped, "measure": measure}
     for action in work:
         actions.add_parser(action).add_argument("data", type=Path)
     options = parser.parse_args(arguments)

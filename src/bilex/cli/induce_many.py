@@ -16,7 +16,6 @@ from bilex.cli.options import command_line, json_option, print_json, quiet_optio
 from bilex.errors import BilexError
 
 if TYPE_CHECKING:
-    from bilex.lexicon.lexicon import Lexicon
     from bilex.multilingual.many import Many
     from bilex.runs.run import Run
     from bilex.search.engine import Engine
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["induce_many"]
 
 SUMMARY, TRIPLES = "many.json", "triples.tsv"
-NAME = re.compile(r"[^\W_][\w.+-]*")
-SHARED = (  # the options of `bilex induce` that mean the same here
+LANGUAGE_NAME = re.compile(r"[^\W_][\w.+-]*")
+SHARED_OPTIONS = (  # the options of `bilex induce` that mean the same here
     "method",
     "prior",
     "candidates",
@@ -81,7 +80,7 @@ def induce_many(
 
     Each language is matched with the hub first; the words of two languages that have the same partner there are the
     seed of their own run. Then cycles are followed, from a language to a second, a third and back: those that close
-    speak for an entry. A language is called as its file, or NAME if NAME=FILE is given.
+    support an entry. A language is named after its file, or NAME if NAME=FILE is given.
 
     Writes DIR with a run directory for each pair (and in it cycles.tsv, the agreement of each entry), many.json and
     triples.tsv.
@@ -89,7 +88,7 @@ def induce_many(
     from bilex.cli.progress import watch
     from bilex.files.run_directory import run_directory
     from bilex.methods import find_method
-    from bilex.multilingual.many import induce_many as learn
+    from bilex.multilingual.many import induce_many as learn_all
     from bilex.search.engines import find_engine, open_engine
     from bilex.seeds.seed import check_seed
     from bilex.vectors.embeddings import load
@@ -101,7 +100,7 @@ def induce_many(
         starts = seeds_of(seeds, list(files)[1:])
     place = output or "-".join(files)
     with (
-        run_directory(place, check_replaceable) as folder,
+        run_directory(place, check_many_replaceable) as folder,
         watch(quiet or as_json, chosen.tolerance, chosen.max_iterations) as reporter,
         open_engine(engine, threads=threads, progress=reporter.rows) as where,
     ):
@@ -116,27 +115,27 @@ def induce_many(
             sides[name] = replace(load(path, limit), name=name)
         words = command_line(click.get_current_context())
         writer = Writer(folder, words, vectors, where if report else None)
-        many = learn(sides, starts, chosen, each=writer, engine=where, reuse=reuse, reporter=reporter)
+        many = learn_all(sides, starts, chosen, each=writer, engine=where, reuse=reuse, reporter=reporter)
         reporter.stage("writing")
         summary = {"command": words, **many.summary()}
         writer.finish(many, summary)
     if as_json:
         print_json({"directory": place, **summary})
     elif not quiet:
-        click.echo("\n".join(lines_of(summary, place)))
+        click.echo("\n".join(summary_lines(summary, place)))
 
 
-induce_many.params.extend(parameter for parameter in induce.params if parameter.name in SHARED)
+induce_many.params.extend(parameter for parameter in induce.params if parameter.name in SHARED_OPTIONS)
 
 
 def named_files(arguments: tuple[str, ...]) -> dict[str, str]:
-    """Give the name and the file of each language."""
+    """Return the file of each language by its name."""
     files: dict[str, str] = {}
     for argument in arguments:
         name, equals, path = argument.partition("=")
         if not equals or Path(argument).exists():
             name, path = stem_of(argument), argument
-        if not NAME.fullmatch(name):
+        if not LANGUAGE_NAME.fullmatch(name):
             raise BilexError(f"{argument}: {name!r} cannot be the name of a language; give one, NAME={path}")
         if name in files:
             raise BilexError(f"two languages are called {name!r}; name them, as in {name}2={path}")
@@ -150,7 +149,7 @@ def named_files(arguments: tuple[str, ...]) -> dict[str, str]:
 
 
 def seeds_of(given: tuple[str, ...], names: list[str]) -> dict[str, str]:
-    """Give the seed of each language with the hub."""
+    """Return the seed of each language with the hub."""
     general, special = "identical", {}
     for seed in given:
         name, equals, value = seed.partition("=")
@@ -163,26 +162,29 @@ def seeds_of(given: tuple[str, ...], names: list[str]) -> dict[str, str]:
         elif seed in ("identical", "numerals"):
             general = seed
         else:
-            raise BilexError(f"--seed {seed}: a dictionary is for one language; say which, as in {names[0]}={seed}")
+            raise BilexError(f"--seed {seed}: a dictionary is for one language; name it, as in {names[0]}={seed}")
     return {name: special.get(name, general) for name in names}
 
 
 class Writer:
-    """Writes the run of each pair as it comes, and the rest in the end."""
+    """Writes the run of each pair as soon as it is learnt, and the summary at the end."""
 
-    def __init__(self, folder: Path, command: list[str], vectors: str | None, reporting: Engine | None) -> None:
-        self.folder, self.command, self.vectors, self.reporting = folder, command, vectors, reporting
+    def __init__(self, folder: Path, command: list[str], vectors: str | None, report_engine: Engine | None) -> None:
+        self.folder, self.command, self.vectors, self.report_engine = folder, command, vectors, report_engine
         self.hub: str | None = None
 
     def __call__(self, run: Run) -> None:
-        """Write one run, and the vectors of its target if it is from the hub."""
+        """Write one run and its report, and the vectors of its target if it starts from the hub."""
         from bilex.multilingual.many import in_hub
+        from bilex.report import REPORT, write_report
 
         source, target = run.source.name, run.target.name
         place = self.folder / f"{source}-{target}"
         place.mkdir()
         run.info["command"] = self.command
         run.write(place)
+        if self.report_engine is not None:
+            write_report(run, place / REPORT, self.report_engine)
         if self.vectors is None:
             return
         if self.hub is None:
@@ -192,41 +194,25 @@ class Writer:
             in_hub(run).save(self.folder / f"{target}.{self.vectors}")
 
     def finish(self, many: Many, summary: dict[str, Any]) -> None:
-        """Write what is known only when all pairs are; the summary lists all that was written."""
+        """Write the cycles, the triples and the summary, which lists all files."""
         from bilex.files.atomic import atomic_write_text
         from bilex.files.run_directory import CYCLES
 
         for pair, cycles in many.cycles.items():
-            self.confirm("-".join(pair), many.lexicons[pair])
             cycles.save(self.folder / "-".join(pair) / CYCLES)
-        rows = ["\t".join(("first", "second", "third", "returned", "agreed", "agreement"))]
+        rows = [("first", "second", "third", "returned", "agreed", "agreement")]
         for triple in many.triples:
             share = "" if triple.agreement is None else f"{triple.agreement:.6f}"
-            rows.append("\t".join((*triple.languages, str(triple.returned), str(triple.agreed), share)))
-        atomic_write_text(self.folder / TRIPLES, "\n".join(rows) + "\n")
+            rows.append((*triple.languages, str(triple.returned), str(triple.agreed), share))
+        atomic_write_text(self.folder / TRIPLES, "".join("\t".join(row) + "\n" for row in rows))
         files = sorted({SUMMARY, *(path.name for path in self.folder.iterdir())})
         text = json.dumps({**summary, "files": files}, indent=2, ensure_ascii=False, allow_nan=False)
         atomic_write_text(self.folder / SUMMARY, text + "\n")
 
-    def confirm(self, name: str, lexicon: Lexicon) -> None:
-        """Write a pair's lexicon again, as the other languages see it, and its report."""
-        from bilex.files.run_directory import LEXICON, write_manifest
-        from bilex.multilingual.many import with_cycles
-        from bilex.report import REPORT, write_report
-        from bilex.runs.run import Run
 
-        place = self.folder / name
-        run = Run.load(place)
-        run = replace(run, lexicon=lexicon, info=with_cycles(run.info, lexicon))
-        run.lexicon.save(place / LEXICON)
-        write_manifest(place, run.info)
-        if self.reporting is not None:
-            write_report(run, place / REPORT, self.reporting)
-
-
-def check_replaceable(place: Path) -> None:
-    """Raise if something is there that is not ours to throw away: only what an earlier call has written is."""
-    from bilex.files.run_directory import check_replaceable as check_run
+def check_many_replaceable(place: Path) -> None:
+    """Raise unless the place is free, empty, or holds nothing but the files of an earlier `bilex induce-many`."""
+    from bilex.files.run_directory import check_replaceable
 
     elsewhere = "choose another place with -o"
     if place.is_symlink() and not place.exists():
@@ -243,11 +229,11 @@ def check_replaceable(place: Path) -> None:
         if path.name not in written:
             raise BilexError(f"{place}: holds {path.name!r}, which was not written by bilex; move it, or {elsewhere}")
         if path.is_dir():
-            check_run(path)
+            check_replaceable(path)
 
 
-def lines_of(summary: dict[str, Any], place: str) -> list[str]:
-    """Say in a few lines what came out."""
+def summary_lines(summary: dict[str, Any], place: str) -> list[str]:
+    """Return the lines that sum the result up on the terminal."""
     lines = []
     for pair in summary["pairs"]:
         agreed = (
@@ -257,5 +243,5 @@ def lines_of(summary: dict[str, Any], place: str) -> list[str]:
     for triple in summary["triples"]:
         names = "-".join((*triple["languages"], triple["languages"][0]))
         share = "none" if triple["agreement"] is None else f"{triple['agreement']:.0%}"
-        lines.append(f"cycle {names}: {triple['returned']:,} words come back, {share} of them to themselves")
+        lines.append(f"cycle {names}: {triple['returned']:,} words return, {share} of them to themselves")
     return [*lines, f"summary: {Path(place) / SUMMARY}"]

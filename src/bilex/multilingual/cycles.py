@@ -1,20 +1,18 @@
-"""Cycles: whether the lexicons of three languages agree, and what that says of each entry.
+"""Cycles: whether the lexicons of three languages agree about an entry.
 
-Follow a word from a language to a second, to a third and back: lexicons that are right lead to where one started. An
+Follow a word from a language to a second, to a third and back: lexicons that are right return to the first word. An
 entry (a, b) is *tested* by a third language if both of its words have partners there, and *agrees* with it if they
-have one in common. Where they have none, they may still have partners that mean nearly the same: the *closeness* is
-the highest cosine of a partner of a with a partner of b, 1 where they agree.
+have one in common. The *closeness* is the highest cosine of a partner of a with a partner of b, 1 where they agree.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bilex.errors import InputError
 from bilex.files.atomic import atomic_write_text
@@ -25,41 +23,27 @@ from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices
 from bilex.vectors.embeddings import Embeddings
 
-__all__ = [
-    "Cycles",
-    "Triple",
-    "check_entries",
-    "check_triple",
-    "confirmed",
-    "log_ratio",
-    "meetings",
-    "read_cycles",
-    "witnessed",
-]
+__all__ = ["Cycles", "Partners", "Triple", "check_entries", "check_triple", "partners_of", "read_cycles"]
 
-HEADER = ("source", "target", "tested", "agreed", "agreement", "closeness")
+CYCLES_HEADER = ("source", "target", "tested", "agreed", "agreement", "closeness")
 Partners = Mapping[str, Sequence[str]]
-Witnesses = Mapping[str, Mapping[str, float]]
-"""The partners of each word in a third language, and the probability that each of them is right."""
-
-MEETING, CHANCE = 0.39, 0.23  # python -m tools.confidence cycles
-DIGITS = 4
+"""The partners of each word in another language."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cycles:
-    """What other languages say of each entry of a lexicon, in its order.
+    """How far other languages agree with each entry of a lexicon, in the lexicon's order.
 
     Parameters
     ----------
     source, target
         The words of the entries.
     tested
-        How many third languages have partners for both words.
+        The number of third languages that have partners for both words.
     agreed
-        How many of these have a partner in common.
+        The number of these that have a partner in common.
     closeness
-        The mean over these of how close the partners are; NaN where nothing was tested.
+        The mean closeness of the partners over these; NaN where nothing was tested.
     """
 
     source: tuple[str, ...]
@@ -76,17 +60,15 @@ class Cycles:
         return shares
 
     def of(self, pairs: Iterable[tuple[str, str]]) -> tuple[Floats, Floats]:
-        """Give the agreement and the closeness of these pairs; NaN for those that are not tested or not there."""
-        ours = zip(map(plain, self.source), map(plain, self.target), strict=True)
-        rows = {pair: row for row, pair in enumerate(ours)}
+        """Return the agreement and the closeness of these pairs; NaN for those untested or not in the table."""
+        entries = zip(map(plain, self.source), map(plain, self.target), strict=True)
+        rows = {pair: row for row, pair in enumerate(entries)}
         found = np.array([rows.get((plain(s), plain(t)), -1) for s, t in pairs], np.int64)
-        columns = (np.append(column, np.nan) for column in (self.agreement, self.closeness))
-        agreement, closeness = (column[found] for column in columns)
-        return agreement, closeness
+        return np.append(self.agreement, np.nan)[found], np.append(self.closeness, np.nan)[found]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a table with a line for each entry; what was not tested has empty fields."""
-        lines = ["\t".join(HEADER)]
+        """Write a table with a line for each entry; the shares of an untested entry are empty."""
+        lines = ["\t".join(CYCLES_HEADER)]
         columns = (self.tested.tolist(), self.agreed.tolist(), self.agreement.tolist(), self.closeness.tolist())
         for s, t, tested, agreed, *shares in zip(self.source, self.target, *columns, strict=True):
             figures = (f"{share:.6f}" if tested else "" for share in shares)
@@ -95,32 +77,33 @@ class Cycles:
 
 
 def read_cycles(folder: str | os.PathLike[str]) -> Cycles | None:
-    """Read what `bilex induce-many` found out about the entries of a run; None if nothing was."""
+    """Read the table that `bilex induce-many` wrote into a run directory; return None if there is none."""
     path = Path(folder) / CYCLES
     if not path.is_file():
         return None
+    remedy = "run `bilex induce-many` again"
     try:
         rows = [line.split("\t") for line in path.read_text("utf-8").removesuffix("\n").split("\n")]
     except UnicodeDecodeError:
-        raise InputError(path, "this is not UTF-8", "run `bilex induce-many` again") from None
-    if tuple(rows[0]) != HEADER:
-        raise InputError(path, "this is not a table of cycles", f"expected {' '.join(HEADER)}", line=1)
-    source, target, numbers = [], [], []
+        raise InputError(path, "this is not UTF-8", remedy) from None
+    if tuple(rows[0]) != CYCLES_HEADER:
+        raise InputError(path, "this is not a table of cycles", f"expected {' '.join(CYCLES_HEADER)}", line=1)
+    words, numbers = [], []
     for line, fields in enumerate(rows[1:], 2):
         try:
             s, t, tested, agreed, _, closeness = fields
             numbers.append((int(tested), int(agreed), float(closeness or "nan")))
         except ValueError:
-            raise InputError(path, "this line is not an entry", "run `bilex induce-many` again", line=line) from None
-        source.append(s)
-        target.append(t)
+            raise InputError(path, "this line is not an entry", remedy, line=line) from None
+        words.append((s, t))
     columns = np.array(numbers, float).reshape(-1, 3).T
-    return Cycles(tuple(source), tuple(target), columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2])
+    source, target = (tuple(pair[side] for pair in words) for side in (0, 1))
+    return Cycles(source, target, columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2])
 
 
 @dataclass(frozen=True)
 class Triple:
-    """How many words of the first language come back to it by way of the other two, and how many to themselves."""
+    """How many words of the first language return to it by way of the other two, and how many to themselves."""
 
     languages: tuple[str, str, str]
     returned: int
@@ -128,16 +111,17 @@ class Triple:
 
     @property
     def agreement(self) -> float | None:
-        """The share of the words that come back that do so to themselves; None if none does."""
+        """The share of the returning words that return to themselves; None if no word returns."""
         return self.agreed / self.returned if self.returned else None
 
 
-def partners(lexicon: Lexicon, *, reverse: bool = False) -> dict[str, list[str]]:
-    """Give the partners of each word of one side of a lexicon."""
+def partners_of(lexicon: Lexicon, *, reverse: bool = False, mutual_only: bool = False) -> dict[str, list[str]]:
+    """Return the partners of each source word of a lexicon, or with `reverse` of each target word."""
     found: dict[str, list[str]] = {}
     sides = (lexicon.target, lexicon.source) if reverse else (lexicon.source, lexicon.target)
-    for word, other in zip(*sides, strict=True):
-        found.setdefault(word, []).append(other)
+    for word, other, mutual in zip(*sides, lexicon.mutual.tolist(), strict=True):
+        if mutual or not mutual_only:
+            found.setdefault(word, []).append(other)
     return found
 
 
@@ -154,7 +138,7 @@ def check_triple(languages: tuple[str, str, str], steps: tuple[Partners, Partner
 
 
 def check_entries(lexicon: Lexicon, others: Iterable[tuple[Partners, Partners, Embeddings]]) -> Cycles:
-    """Ask third languages about every entry.
+    """Compare every entry with the third languages.
 
     Each of `others` is a language: the partners there of the source words, those of the target words, and its vectors.
     """
@@ -174,52 +158,3 @@ def check_entries(lexicon: Lexicon, others: Iterable[tuple[Partners, Partners, E
                 closeness[row] += float((left @ right.T).max())
     closeness = np.divide(closeness, tested, out=np.full(len(lexicon), np.nan), where=tested > 0)
     return Cycles(lexicon.source, lexicon.target, tested.astype(np.int64), agreed.astype(np.int64), closeness)
-
-
-def meetings(lexicon: Lexicon, of_source: Witnesses, of_target: Witnesses) -> tuple[Floats, NDArray[np.bool_]]:
-    """Give for each entry the probability that the partners of both words are right, and whether they meet in one word.
-
-    The probability is NaN where a word has no partner: then the language says nothing.
-    """
-    sure, met = np.full(len(lexicon), np.nan), np.zeros(len(lexicon), np.bool_)
-    for row, (s, t) in enumerate(zip(lexicon.source, lexicon.target, strict=True)):
-        ours, theirs = of_source.get(s, {}), of_target.get(t, {})
-        if common := [ours[word] * theirs[word] for word in ours.keys() & theirs.keys()]:
-            sure[row], met[row] = max(common), True
-        elif ours and theirs:
-            sure[row] = max(ours.values()) * max(theirs.values())
-    return sure, met
-
-
-def log_ratio(sure: Floats, met: NDArray[np.bool_], meeting: float = MEETING, chance: float = CHANCE) -> Floats:
-    """Give the logarithm of how much more probable it is to meet, or not to, if an entry is right than if it is wrong.
-
-    With q the probability that the partners are right, they meet with probability ``chance + (meeting - chance) q`` if
-    the entry is right, and with probability `chance` if it is wrong.
-    """
-    met_or_not = np.where(met, (meeting - chance) / chance, -(meeting - chance) / (1 - chance))
-    return np.asarray(np.log1p(met_or_not * sure))
-
-
-def witnessed(lexicon: Lexicon, others: Iterable[tuple[Witnesses, Witnesses]]) -> Floats:
-    """Give what third languages say of each entry, as the logarithm of a ratio of likelihoods.
-
-    Each of `others` is a language: the partners there of the source words, and those of the target words. Where
-    several testify their mean counts, as if they were one: they share the hub, and with it its mistakes.
-    """
-    total, asked = np.zeros(len(lexicon)), np.zeros(len(lexicon))
-    for of_source, of_target in others:
-        sure, met = meetings(lexicon, of_source, of_target)
-        tested = ~np.isnan(sure)
-        total[tested] += log_ratio(sure[tested], met[tested])
-        asked += tested
-    return np.divide(total, asked, out=total, where=asked > 0)
-
-
-def confirmed(lexicon: Lexicon, ratios: Floats) -> Lexicon:
-    """Add what others say to the log-odds of each entry's confidence; what a person has said is not moved."""
-    if lexicon.confidence is None:
-        return lexicon
-    sure = lexicon.confidence
-    moved = sure / (sure + (1 - sure) * np.exp(-ratios))
-    return replace(lexicon, confidence=np.where((sure > 0) & (sure < 1), moved, sure).round(DIGITS))

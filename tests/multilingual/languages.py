@@ -1,4 +1,4 @@
-"""Small made-up languages that are turned images of one another, with words that mean the same under one number."""
+"""Small made-up languages that are rotations of one another; words with the same number mean the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["make_many", "right"]
 
 
 def make_many(
-    names: str = "abc", words: int = 260, dimension: int = 24, noise: float = 0.15, random: int = 0
+    names: str = "abc", words: int = 150, dimension: int = 24, noise: float = 0.15, random: int = 0
 ) -> dict[str, Embeddings]:
     """Make languages whose word number i is called a-i, b-i, ... and has the same meaning in all of them.
 
@@ -30,5 +30,5 @@ def make_many(
 
 
 def right(source: str, target: str) -> bool:
-    """Say whether two words mean the same."""
+    """Return whether two words mean the same."""
     return source.split("-")[1] == target.split("-")[1]
