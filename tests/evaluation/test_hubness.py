@@ -25,11 +25,12 @@ def slow(space: Space, queries: list[str], k: int, retrieval: str) -> list[int]:
     return [sum(int(np.sum(scores[x] > scores[x, y])) < k for x in rows) for y in range(len(space.target))]
 
 
-@pytest.mark.parametrize("random", range(3))
-@pytest.mark.parametrize("retrieval", ["nn", "csls"])
-@pytest.mark.parametrize("gold", [None, [("s3", "t9"), ("s3", "t1"), ("s7", "none"), ("none", "t1"), ("s0", "t0")]])
-def test_agrees_with_the_definition(random: int, retrieval: str, gold: Pairs | None) -> None:
-    space = make_space(random, noise=1.0)
+GOLD = [("s3", "t9"), ("s3", "t1"), ("s7", "none"), ("none", "t1"), ("s0", "t0")]
+
+
+@pytest.mark.parametrize(("retrieval", "gold"), [("nn", None), ("csls", GOLD)])
+def test_agrees_with_the_definition(retrieval: str, gold: Pairs | None) -> None:
+    space = make_space(0, noise=1.0)
     found = evaluate_hubness(*space, gold, 6, retrieval, ENGINE)
     queries = list(space.source.words) if gold is None else ["s0", "s3", "s7"]
     counts = slow(space, queries, 6, retrieval)
@@ -50,7 +51,7 @@ def test_agrees_with_the_definition(random: int, retrieval: str, gold: Pairs | N
     }
 
 
-def test_hubs_are_words_that_are_somebodys_neighbour_the_frequent_first() -> None:
+def test_hubs_come_by_count_and_then_by_frequency_and_never_with_count_zero() -> None:
     found = Hubness("nn", 1, 4, 0, ("a", "b", "c", "d"), np.array([0, 1, 2, 1]))
     assert found.hubs() == [("c", 2), ("b", 1), ("d", 1)]
     assert found.hubs(2) == [("c", 2), ("b", 1)]
@@ -62,12 +63,9 @@ def test_no_hub_at_all_is_no_skew() -> None:
     assert evaluate_hubness(*make_space(0), None, 50, "nn", ENGINE).figures()["skewness"] == 0
 
 
-@pytest.mark.parametrize("k", [0, 51])
-def test_k_must_fit(k: int) -> None:
-    with pytest.raises(BilexError, match=f"k is {k}, but there are 50 target words; give a -k from 1 to 50"):
-        evaluate_hubness(*make_space(0), None, k, "nn", ENGINE)
-
-
-def test_a_gold_list_without_a_known_word_is_an_error() -> None:
-    with pytest.raises(BilexError, match=r"the gold dictionary: none of its 2 words has a vector; check .*--reverse"):
+def test_k_must_fit_and_a_query_must_be_known() -> None:
+    for k in (0, 51):
+        with pytest.raises(BilexError, match=f"k is {k}"):
+            evaluate_hubness(*make_space(0), None, k, "nn", ENGINE)
+    with pytest.raises(BilexError, match="none of its 2 words has a vector"):
         evaluate_hubness(*make_space(0), [("t0", "s0"), ("t1", "s0")], 5, "nn", ENGINE)

@@ -1,4 +1,4 @@
-"""Similarity sets: what is read, what is put right, what is refused."""
+"""Similarity sets: what is read, what is repaired, what is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bilex.errors import BilexWarning, InputError
-from bilex.evaluation.similarity_sets import read_similarity_set
+from bilex.evaluation.similarity_sets import MAX_PAIRS, read_similarity_set
 from tests.vectors.helpers import write
 
 
@@ -34,9 +34,8 @@ def test_gzipped(tmp_path: Path) -> None:
     assert list(read_similarity_set(write(tmp_path, gzip.compress(b"a\tb\t1\n")))) == [("a", "b", 1.0)]
 
 
-@pytest.mark.parametrize("header", ["word1\tword2\tScore", "en\tde\tsimilarity", "\nsource\ttarget\tgold"])
-def test_a_header_is_skipped_if_it_clearly_is_one(tmp_path: Path, header: str) -> None:
-    assert list(read_similarity_set(write(tmp_path, f"{header}\na\tb\t1\n"))) == [("a", "b", 1.0)]
+def test_a_header_is_skipped(tmp_path: Path) -> None:
+    assert read_similarity_set(write(tmp_path, "\nword1\tword2\tScore\na\tb\t1\n")) == [("a", "b", 1.0)]
 
 
 def test_a_header_can_only_come_first(tmp_path: Path) -> None:
@@ -48,15 +47,19 @@ def test_a_header_can_only_come_first(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("bad", "found"),
-    [("dog\tHund", "2 fields"), ("dog\tHund\t3\t4", "4 fields"), ("dog Hund 3", "one field"), ("a\t \t3", "an empty")],
+    [("dog\tHund\t3\t4", "4 fields"), ("dog Hund 3", "one field"), ("a\t \t3", "an empty field")],
 )
 def test_not_three_fields(tmp_path: Path, bad: str, found: str) -> None:
-    fails(write(tmp_path, f"a\tb\t1\n{bad}\n"), f"expected two terms and a score but found {found}.*by tabs", 2)
+    fails(write(tmp_path, f"a\tb\t1\n{bad}\n"), found, 2)
 
 
-@pytest.mark.parametrize("bad", ["x", "2,5", "nan", "inf", "-Infinity", "1e999", "1_0", "٣", "0x1"])
+@pytest.mark.parametrize("bad", ["2,5", "nan", "1e999", "1_0", "٣"])
 def test_not_a_finite_number(tmp_path: Path, bad: str) -> None:
-    fails(write(tmp_path, f"a\tb\t1\na\tb\t{bad}\n"), "is not a finite number; write it like 2.5", 2)
+    fails(write(tmp_path, f"a\tb\t1\na\tb\t{bad}\n"), "is not a finite number", 2)
+
+
+def test_a_set_that_no_people_have_judged_is_refused(tmp_path: Path) -> None:
+    fails(write(tmp_path, "a\tb\t1\n" * (MAX_PAIRS + 1)), "more than 200,000 pairs")
 
 
 def test_repairs_are_counted(tmp_path: Path) -> None:

