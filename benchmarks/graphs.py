@@ -69,7 +69,7 @@ def languages(words: int, dimension: int = DIMENSION, seed: int = 0) -> Language
 
 
 def normalised(vectors: Floats) -> Vectors:
-    """Apply unit, center, unit: the default of bilex."""
+    """Apply unit, centre, unit: the default of bilex."""
     vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors -= vectors.mean(axis=0)
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)

@@ -68,7 +68,7 @@ def test_an_unknown_change_lists_the_known_ones() -> None:
         ({"log_odds": math.nan}, "log_odds"),
         ({"log_odds": -math.inf}, "log_odds"),
         ({"prior": "3:1"}, f"no prior is called '3:1'; choose one of {', '.join(PRIOR_NAMES)}"),
-        ({"normalise": "unit,centre"}, "no normalisation step 'centre'; use unit, center, iterative, none"),
+        ({"normalise": "unit,length"}, "no normalisation step 'length'; use unit, centre, iterative or none"),
     ],
 )
 def test_values_that_make_no_sense_are_refused_at_once(change: dict[str, Any], message: str) -> None:

@@ -27,7 +27,7 @@ import atheris
 GUIDED = [
     "bilex.vectors.embeddings",
     "bilex.experiments",
-    "bilex.vectors.formats",
+    "bilex.vectors.readers",
     "bilex.lexicon.lexicon",
     "bilex.methods",
     "bilex.files.run_directory",

@@ -34,7 +34,9 @@ def run(quick: bool) -> dict[str, Any]:
     """Try every mutant, going on where the last run was stopped; in a hurry, a few of the smallest module."""
     if quick:
         with tempfile.TemporaryDirectory() as folder:
-            return summary(attempt(Path(folder) / "results", 0.15, ("matching.candidates",), ("matching/test_candidates",)))
+            return summary(
+                attempt(Path(folder) / "results", 0.15, ("matching.candidates",), ("matching/test_candidates",))
+            )
     return summary(attempt(RESULTS, 1.0, MODULES))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,12 @@ def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
     atomic_write_text(tmp_path / "a", "")
     (tmp_path / "b").write_text("")
     assert (tmp_path / "a").stat().st_mode == (tmp_path / "b").stat().st_mode
+
+
+def test_the_mask_of_the_process_is_not_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It could only be read by setting it, and another thread that did so at the same time would find a false one."""
+    monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the mask was set"))
+    atomic_write_text(tmp_path / "a", "")
 
 
 def test_folder_that_does_not_exist(tmp_path: Path) -> None:

@@ -40,6 +40,11 @@ def test_rows_and_words_must_match() -> None:
         Embeddings(("a",), np.zeros((2, 2), dtype=np.float32))
 
 
+def test_a_word_with_two_rows_is_an_error() -> None:
+    with pytest.raises(BilexError, match="'a' occurs 2 times"):
+        Embeddings(("a", "b", "a"), np.ones((3, 2), np.float32))
+
+
 def test_top_is_a_view() -> None:
     embeddings = some()
     top = embeddings.top(2)
@@ -60,14 +65,14 @@ def oracle(vectors: NDArray[np.float32], steps: list[str]) -> NDArray[np.float64
     for step in steps:
         if step == "unit":
             result = np.array([row / np.linalg.norm(row) if row.any() else row for row in result])
-        if step == "center":
+        if step in ("centre", "center"):
             result = result - result.mean(axis=0)
     return result
 
 
 @settings(deadline=None, max_examples=50)
 @given(
-    steps=st.lists(st.sampled_from(["unit", "center", "none"]), min_size=1, max_size=4),
+    steps=st.lists(st.sampled_from(["unit", "centre", "center", "none"]), min_size=1, max_size=4),
     rows=st.integers(2, 30),
     scale=st.sampled_from([1e-30, 1e-3, 1.0, 1e30]),
 )
@@ -87,7 +92,7 @@ def test_normalise_agrees_with_the_oracle(steps: list[str], rows: int, scale: fl
 def test_normalise_over_several_blocks() -> None:
     embeddings = some(10_000, 2)
     np.testing.assert_allclose(
-        embeddings.normalise().vectors, oracle(embeddings.vectors, ["unit", "center", "unit"]), atol=1e-6
+        embeddings.normalise().vectors, oracle(embeddings.vectors, ["unit", "centre", "unit"]), atol=1e-6
     )
 
 
@@ -96,9 +101,9 @@ def test_zero_vectors_stay_zero() -> None:
     np.testing.assert_allclose(result.vectors, np.array([[0, 0], [0.6, 0.8]]), rtol=1e-6)
 
 
-@pytest.mark.parametrize("steps", ["length", "unit,,center", "", ["unit", "Center"]])
+@pytest.mark.parametrize("steps", ["length", "unit,,centre", "", ["unit", "Centre"]])
 def test_unknown_steps(steps: str | list[str]) -> None:
-    with pytest.raises(BilexError, match="use unit, center, iterative, none"):
+    with pytest.raises(BilexError, match="no normalisation step"):
         some().normalise(steps)
 
 
@@ -146,6 +151,26 @@ def test_unknown_ending(tmp_path: Path) -> None:
 # Objects ------------------------------------------------------------------------------------------------------------
 
 
+def test_embeddings_are_returned_as_they_are() -> None:
+    embeddings = some()
+    assert load(embeddings) is embeddings
+    assert load(embeddings, limit=2).words == ("w0", "w1")
+    with pytest.raises(BilexError, match="at least 1"):
+        load(embeddings, limit=0)
+
+
+@dataclass
+class WordsAndVectors:
+    words: tuple[str, ...]
+    vectors: NDArray[Any]
+
+
+def test_objects_with_words_and_vectors() -> None:
+    embeddings = load(WordsAndVectors(("a", "b"), np.array([[1, 2], [3, 4]])))
+    assert embeddings.words == ("a", "b")
+    assert embeddings.vectors.tolist() == [[1, 2], [3, 4]]
+
+
 @dataclass
 class Keyed:
     index_to_key: list[Any]
@@ -175,8 +200,9 @@ def test_keyed_vectors_are_checked_like_files() -> None:
 
 
 def test_other_objects() -> None:
-    with pytest.raises(BilexError, match="cannot load vectors from int"):
-        load(7)  # type: ignore[arg-type]
+    for other in (7, WordsAndVectors((), None), {"words": ["a"]}):  # type: ignore[arg-type]
+        with pytest.raises(BilexError, match="cannot load vectors from"):
+            load(other)
 
 
 def test_importing_does_not_bring_the_compiler() -> None:
@@ -187,7 +213,7 @@ def test_importing_does_not_bring_the_compiler() -> None:
 def test_iterative_normalisation_ends_with_unit_norms_and_mean_zero() -> None:
     vectors = (np.random.default_rng(3).normal(size=(200, 6)) + 2).astype(np.float32)
     once, often = (
-        Embeddings(tuple(map(str, range(200))), vectors).normalise(s) for s in ("unit,center,unit", "iterative")
+        Embeddings(tuple(map(str, range(200))), vectors).normalise(s) for s in ("unit,centre,unit", "iterative")
     )
     np.testing.assert_allclose(np.linalg.norm(often.vectors, axis=1), 1, atol=1e-6)
     assert np.linalg.norm(often.vectors.mean(axis=0)) < 1e-5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import tempfile
+import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,9 +20,9 @@ __all__ = ["atomic_path", "atomic_write", "atomic_write_tensors", "atomic_write_
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str], *, replace: bool = True) -> Iterator[Path]:
-    """Give the name of a temporary file that becomes ``path`` if the block ends well, and vanishes if not.
+    """Yield the name of a temporary file that becomes ``path`` if the block succeeds, and is removed if not.
 
-    Without ``replace``, a file that is there by then stays as it is.
+    Without ``replace``, a file that exists by then is kept.
 
     Raises
     ------
@@ -30,16 +30,14 @@ def atomic_path(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
         If the folder does not exist or may not be written to, or the disk is full.
     """
     place = Path(path)
+    temporary = place.parent / f".{place.name[:100]}.{secrets.token_hex(8)}.part"
     try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{place.name[:100]}.", suffix=".part", dir=place.parent)
-        os.close(descriptor)
+        # The system takes the process's mask off these permissions, so the result has those of any new file.
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
         raise BilexError(f"{place}: cannot be written ({error.strerror}); check the folder") from None
-    temporary = Path(name)
     try:
         yield temporary
-        # mkstemp makes the file private; the result gets the permissions any new file would have.
-        temporary.chmod(0o666 & ~_umask())
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         if replace:
@@ -80,13 +78,6 @@ def atomic_write_tensors(
         except SafetensorError as error:  # its way to say what the system said
             code = re.search(r"os error (\d+)", str(error))
             raise OSError(int(code[1]), os.strerror(int(code[1]))) if code else error from None
-
-
-def _umask() -> int:
-    """Read the process's mask, which can only be read by setting it."""
-    current = os.umask(0o077)
-    os.umask(current)
-    return current
 
 
 def sync_folder(folder: Path) -> None:

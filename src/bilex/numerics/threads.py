@@ -1,4 +1,4 @@
-"""How many threads the numerical libraries use, decided here and nowhere else.
+"""The number of threads: of bilex itself, and of the BLAS library under NumPy.
 
 BLAS always runs on one thread; bilex gives each of its own threads a block of rows instead. That is faster (no
 two thread pools wait for each other) and makes every dense product independent of the number of threads.
@@ -7,6 +7,7 @@ two thread pools wait for each other) and makes every dense product independent 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -19,25 +20,53 @@ __all__ = ["single_threaded_blas", "thread_count"]
 
 
 def thread_count() -> int:
-    """Give the number of worker threads: ``BILEX_THREADS``, or the cores this process may use."""
-    asked = os.environ.get("BILEX_THREADS", "")
-    if asked:
-        if not asked.isdecimal() or int(asked) < 1:
-            raise BilexError(f"BILEX_THREADS is {asked!r}; set it to a whole number from 1 up, or unset it")
-        return int(asked)
+    """Return the number of worker threads: ``BILEX_THREADS``, or the cores this process may use."""
+    requested = os.environ.get("BILEX_THREADS", "")
+    if requested:
+        if not requested.isdecimal() or int(requested) < 1:
+            raise BilexError(f"BILEX_THREADS is {requested!r}; set it to a whole number from 1 up, or unset it")
+        return int(requested)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 @cache
-def controller() -> ThreadpoolController:
+def blas_controller() -> ThreadpoolController:
     """Find the loaded BLAS libraries once; looking for them takes milliseconds."""
     return ThreadpoolController()
 
 
+class BlasLimit:
+    """The limit on the threads of BLAS, which is one for the whole process: set by the first, lifted by the last."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+
+    def acquire(self) -> None:
+        """Set the limit, unless somebody has."""
+        with self._lock:
+            if self._users == 0:
+                self._limiter = blas_controller().limit(limits=1, user_api="blas")
+            self._users += 1
+
+    def release(self) -> None:
+        """Lift the limit, unless somebody else still needs it."""
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limiter.restore_original_limits()
+
+
+BLAS_LIMIT = BlasLimit()
+
+
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Run the block with BLAS on one thread, for this process."""
-    with controller().limit(limits=1, user_api="blas"):
+    """Run the block with BLAS on one thread; several threads may be inside at once."""
+    BLAS_LIMIT.acquire()
+    try:
         yield
+    finally:
+        BLAS_LIMIT.release()

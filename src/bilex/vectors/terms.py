@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from bilex.errors import BilexError, InputError
+from bilex.errors import InputError
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Vectors
-from bilex.vectors.embeddings import ITERATIVE, Embeddings
+from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.fasttext import FastText, open_fasttext
+from bilex.vectors.normalisation import basic_steps
 from bilex.vectors.spelling import spelling_vectors
 
 __all__ = ["Misfit", "Subwords", "compose"]
@@ -80,10 +81,8 @@ class Subwords:
         rows = np.array([model.rows[word] for word in words.words], np.int64)
         known = Embeddings(words.words, np.ascontiguousarray(model.vectors[rows]))
         steps = []
-        for name in single_steps(str(method.get("normalise", "unit,center,unit"))):
-            if name not in STEPS:
-                raise BilexError(f"words outside the vocabulary cannot be normalised by {name!r}; leave the model out")
-            steps.append((name, known.vectors.mean(axis=0, dtype=np.float64) if name == "center" else None))
+        for name in basic_steps(str(method.get("normalise", "unit,centre,unit"))):
+            steps.append((name, known.vectors.mean(axis=0, dtype=np.float64) if name == "centre" else None))
             known = known.normalise(name)
         found = cls(model, tuple(steps), float(method.get("orthography", 0)))
         ours = found.spelt(known.words, known.vectors)
@@ -101,7 +100,7 @@ class Subwords:
             return None
         row = raw[None].astype(np.float64)
         for name, mean in self.steps:
-            row = STEPS[name](row, mean)
+            row = STEPS_OF_ONE_ROW[name](row, mean)
         vector = self.spelt((word,), row.astype(np.float32))[0]
         return vector if vector.any() else None
 
@@ -112,14 +111,8 @@ class Subwords:
         return unit(np.hstack([vectors, np.float32(self.orthography) * spelling_vectors(words)]))
 
 
-def single_steps(names: str) -> list[str]:
-    """Take steps that consist of others apart."""
-    steps = [name.strip() for name in names.split(",")]
-    return [single for step in steps for single in (ITERATIVE if step == "iterative" else (step,))]
-
-
-STEPS: dict[str, Callable[[Any, Any], Any]] = {  # the steps of `Embeddings.normalise` for rows that do not count
+STEPS_OF_ONE_ROW: dict[str, Callable[[Any, Any], Any]] = {  # as `Embeddings.normalise`, with the mean of the others
     "unit": lambda rows, _: rows / max(float(np.sqrt((rows**2).sum())), np.finfo(np.float64).tiny),
-    "center": lambda rows, mean: rows - mean,
+    "centre": lambda rows, mean: rows - mean,
     "none": lambda rows, _: rows,
 }

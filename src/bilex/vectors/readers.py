@@ -1,4 +1,7 @@
-"""Files in and out. Which reader a file of vectors needs is decided here, by its content where possible."""
+"""The way into every vector format: choose the reader of a file, by its content where possible.
+
+A new format is a new module beside this one, with a function that returns `Loaded`, and a branch in `read_vectors`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from bilex.errors import BilexError, InputError
 from bilex.files.streams import FASTTEXT_MODEL, ByteStream, refuse_foreign
 from bilex.vectors.cleaning import Loaded
 
-__all__ = ["Loaded", "read_vectors"]
+__all__ = ["Loaded", "check_limit", "read_vectors"]
 
 
 def read_vectors(
@@ -30,8 +33,7 @@ def read_vectors(
     Loaded
         The words, the vectors, and what was repaired.
     """
-    if limit is not None and limit <= 0:
-        raise BilexError(f"the limit is {limit}; it must be at least 1")
+    check_limit(limit)
     with ByteStream(path) as stream:
         if stream.head.startswith(FASTTEXT_MODEL) and vocabulary is None:
             from bilex.vectors.fasttext import read_fasttext
@@ -54,6 +56,12 @@ def read_vectors(
         from bilex.vectors.text import read_text
 
         return read_text(stream, limit)
+
+
+def check_limit(limit: int | None) -> None:
+    """Raise if the limit allows no word at all."""
+    if limit is not None and limit <= 0:
+        raise BilexError(f"the limit is {limit}; it must be at least 1")
 
 
 def _is_matrix(stream: ByteStream) -> bool:
