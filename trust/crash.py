@@ -32,7 +32,7 @@ COMMAND = ("induce", "src.vec", "trg.vec", "-o", "run", *OPTIONS)
 RESUME = ("induce", "--resume", "run", "--quiet")
 LINE = "bilex: error: interrupted; "
 KEPT, NOTHING = "go on with `bilex induce --resume run`\n", "nothing was written\n"
-WHOLE = "the run was already whole\n"
+WHOLE = "the run was already finished\n"
 HASTE = 2.0  # seconds
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bilex.cli.demo import worth_looking_at
+from bilex.cli.demo import choose_examples
 from bilex.lexicon.lexicon import Lexicon
 from tests.cli.helpers import Bilex
 from tools.readme import readme_block
@@ -40,7 +40,7 @@ def test_the_demo_prints_iterations_scores_entries_and_where_the_files_are(
     entries = re.findall(r"^  (\S+) +(\S+) +(-?\d\.\d{3})$", outcome.out, re.MULTILINE)
     lexicon = Lexicon.load("bilex-demo/lexicon.tsv")
     assert len(entries) == 20
-    assert [(e.source, e.target) for e in worth_looking_at(lexicon)] == [(s, t) for s, t, _ in entries]
+    assert [(e.source, e.target) for e in choose_examples(lexicon)] == [(s, t) for s, t, _ in entries]
     assert all(source != target for source, target, _ in entries)
     assert skeleton(outcome.out) == skeleton(readme_block())  # the README shows real output
     translated = bilex("translate", "bilex-demo", "house", "-k", 1)

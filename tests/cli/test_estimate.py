@@ -1,103 +1,111 @@
-"""What a run needs is foretold roughly right, and refused with a remedy where it cannot fit."""
+"""What a run needs is estimated roughly right, and a run for which there is too little free memory is refused."""
 
 from __future__ import annotations
 
-import gzip
-import os
 from pathlib import Path
 
-import numpy as np
 import pytest
-from safetensors.numpy import save_file
 
-from bilex.cli import estimate as module
-from bilex.cli.estimate import check_fits, estimate, memory_here
+from bilex.cli.estimate import Estimate, check_memory, estimate_from_sizes, estimate_run
+from bilex.cli.memory import Memory, measure_memory
 from bilex.errors import BilexError
 from bilex.methods import find_method
 from bilex.search.local import LocalEngine
-from bilex.vectors.shape import peek_shape
 
-ROWS = b"a 1 2 3\nb 4 5 6\nc 7 8 9\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "limit", "expected"),
-    [
-        ("a.vec", b"3 3\n" + ROWS, None, (3, 3)),
-        ("a.vec", b"3 3\n" + ROWS, 2, (2, 3)),
-        ("a.vec", ROWS, None, (4, 3)),  # a guess from sizes
-        ("a.vec.gz", gzip.compress(b"3 3\n" + ROWS), None, (3, 3)),
-        ("a.vec.gz", gzip.compress(ROWS), 50, (50, 3)),
-        ("a.vec.gz", gzip.compress(ROWS), None, None),
-        ("a.bin", b"3 1\na \0\0\0\0", None, (3, 1)),
-        ("a.vec", b"", None, None),
-        ("a.vec", b"word", None, None),
-        ("a.npy", b"nonsense", None, None),
-        ("a.safetensors", b"nonsense", None, None),
-    ],
-)
-def test_shapes(tmp_path: Path, name: str, content: bytes, limit: int | None, expected: tuple[int, int] | None) -> None:
-    file = tmp_path / name
-    file.write_bytes(content)
-    assert peek_shape(file, limit) == expected
-
-
-def test_shapes_of_matrices(tmp_path: Path) -> None:
-    matrix = np.zeros((5, 7), np.float32)
-    np.save(tmp_path / "a.npy", matrix)
-    save_file({"vectors": matrix, "words": np.zeros(20, np.uint8)}, tmp_path / "a.safetensors")
-    np.save(tmp_path / "flat.npy", np.zeros(5, np.float32))
-    save_file({"words": np.zeros(20, np.uint8)}, tmp_path / "none.safetensors")
-    assert peek_shape(tmp_path / "a.npy") == (5, 7)
-    assert peek_shape(tmp_path / "a.safetensors") == (5, 7)
-    assert peek_shape(tmp_path / "flat.npy") is None
-    assert peek_shape(tmp_path / "none.safetensors") is None
-    assert peek_shape(tmp_path / "missing.vec") is None
-
-
-def test_a_pipe_is_not_touched(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe.vec"
-    os.mkfifo(pipe)
-    assert peek_shape(pipe) is None  # opening it would wait for a writer for ever
+METHOD = find_method("ruder2018")
+MEMINFO = "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    4000000 kB\n"
+GIB = 2**30
 
 
 def test_more_words_need_more() -> None:
-    method, engine = find_method("ruder2018"), LocalEngine()
-    small = estimate((10_000, 10_000), 50, method, engine)
-    large = estimate((100_000, 200_000), 50, method, engine)
-    assert small.seconds is not None
-    assert large.seconds is not None
+    engine = LocalEngine()
+    small = estimate_from_sizes((10_000, 10_000), 20, METHOD, engine)
+    large = estimate_from_sizes((100_000, 200_000), 20, METHOD, engine)
+    limited = estimate_from_sizes((100_000, 200_000), 20, METHOD.with_changes({"max_rank": 5_000}), engine)
+    assert small.seconds and large.seconds and limited.seconds
     assert large.seconds > 20 * small.seconds
-    assert large.memory > 4 * (100_000 + 200_000) * 50 * 4
-    limited = estimate((100_000, 200_000), 50, method.with_changes({"max_rank": 5_000}), engine)
-    assert limited.seconds is not None
     assert limited.seconds < large.seconds
-    assert estimate((10, 10), 3, method, None).seconds is None
+    assert large.memory > 4 * (100_000 + 200_000) * 20 * 4
+    assert estimate_from_sizes((10, 10), 3, METHOD, None).seconds is None
 
 
-def test_words_for_a_person() -> None:
-    said = [str(module.Estimate(2.34e9, seconds)) for seconds in (None, 3, 47, 300)]
-    assert said == [
-        "about 2.3 GB of memory",
-        "about 2.3 GB of memory and a few seconds",
-        "about 2.3 GB of memory and 47 seconds",
-        "about 2.3 GB of memory and 5 minutes",
-    ]
+@pytest.mark.parametrize(
+    ("seconds", "ending"), [(None, "memory"), (3, "seconds"), (47, "47 seconds"), (300, "5 minutes")]
+)
+def test_estimate_in_words(seconds: float | None, ending: str) -> None:
+    assert str(Estimate(2.34e9, seconds)).endswith(ending)
 
 
-def test_what_cannot_fit_is_refused_with_what_would(monkeypatch: pytest.MonkeyPatch) -> None:
-    method, words = find_method("ruder2018"), (200_000, 200_000)
-    needed = estimate(words, 300, method, None)
-    monkeypatch.setattr(module, "memory_here", lambda: 1e9)
-    with pytest.raises(BilexError, match=r"this machine has 1\.0 GB; read fewer words with --limit (\d+)") as raised:
-        check_fits(needed, words, 300)
+def test_too_little_free_memory_is_an_error_that_names_what_would_fit() -> None:
+    words = (200_000, 200_000)
+    needed = estimate_from_sizes(words, 300, METHOD, None)
+    with pytest.raises(BilexError) as raised:
+        check_memory(needed, words, 300, Memory(total=64 * GIB, available=GIB))
     fewer = int(str(raised.value).split()[-1])
     assert 1000 <= fewer < 200_000
-    check_fits(estimate((fewer, fewer), 300, method, None), (fewer, fewer), 300)
-    monkeypatch.setattr(module, "memory_here", lambda: None)
-    check_fits(needed, words, 300)
+    fitting = estimate_from_sizes((fewer, fewer), 300, METHOD, None)
+    check_memory(fitting, (fewer, fewer), 300, Memory(total=64 * GIB, available=GIB))
 
 
-def test_this_machine_has_memory() -> None:
-    here = memory_here()
-    assert here is None or here > 1e8
+@pytest.mark.parametrize("memory", [Memory(64 * GIB, None), Memory(None, None)])
+def test_unknown_free_memory_is_no_error(memory: Memory) -> None:
+    words = (200_000, 200_000)
+    check_memory(estimate_from_sizes(words, 300, METHOD, None), words, 300, memory)
+
+
+def test_a_run_is_refused_by_the_size_of_its_files(tmp_path: Path) -> None:
+    (tmp_path / "large.vec").write_text("9000000000 300\n")
+    path = str(tmp_path / "large.vec")
+    with pytest.raises(BilexError):
+        estimate_run((path, path), 10**10, METHOD, None)
+    assert estimate_run((path, path), 100, METHOD, None)
+    assert estimate_run((path, str(tmp_path / "missing.vec")), 100, METHOD, None) is None
+
+
+def write_files(root: Path, files: dict[str, str]) -> Path:
+    """Write what stands for the files of a system."""
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def test_free_memory_is_what_is_available(tmp_path: Path) -> None:
+    memory = measure_memory(write_files(tmp_path, {"proc/meminfo": MEMINFO}))
+    assert memory == Memory(16_000_000 * 1024, 4_000_000 * 1024)
+
+
+@pytest.mark.parametrize(
+    ("cgroup", "group", "limit", "usage", "cached"),
+    [
+        ("0::/job/inner\n", "sys/fs/cgroup/job", "memory.max", "memory.current", "inactive_file"),
+        ("0::/\n", "sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+        (
+            "7:pids:/\n4:memory:/docker/1f\n0::/\n",
+            "sys/fs/cgroup/memory",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
+    ],
+    ids=["outer-group", "version-2", "version-1"],
+)
+def test_free_memory_under_a_limit_is_the_limit_minus_the_usage(
+    tmp_path: Path, cgroup: str, group: str, limit: str, usage: str, cached: str
+) -> None:
+    """Files that the kernel only caches do not count as used."""
+    counts = {f"{group}/{limit}": "2000", f"{group}/{usage}": "1700", f"{group}/memory.stat": f"{cached} 200\n"}
+    files = {"proc/meminfo": MEMINFO, "proc/self/cgroup": cgroup, **counts}
+    assert measure_memory(write_files(tmp_path, files)) == Memory(2000, 500)
+
+
+def test_a_group_without_a_limit_changes_nothing(tmp_path: Path) -> None:
+    counts = {"sys/fs/cgroup/memory.max": "max\n", "sys/fs/cgroup/memory.current": "1700"}
+    files = {"proc/meminfo": MEMINFO, "proc/self/cgroup": "0::/\n", **counts}
+    assert measure_memory(write_files(tmp_path, files)) == Memory(16_000_000 * 1024, 4_000_000 * 1024)
+
+
+def test_memory_of_this_machine() -> None:
+    memory = measure_memory()
+    assert memory.total is None or memory.total > 1e8
+    assert memory.available is None or memory.total is None or memory.available <= memory.total

@@ -1,4 +1,4 @@
-"""Ctrl-C is heard even where Python drops it."""
+"""Ctrl-C works even where Python drops it."""
 
 from __future__ import annotations
 
@@ -8,43 +8,44 @@ import sys
 import time
 from pathlib import Path
 
-from bilex.cli.interrupts import LastWords, interrupted
+from bilex.cli.interrupts import ExitMessage, is_interrupt
 
+INSTALL = "import signal; from bilex.cli import interrupts; interrupts.install_signal_handlers()"
 DROPPED = """
 import ctypes, os, signal, sys, time
 from bilex.cli import interrupts
-interrupts.install()
+interrupts.install_signal_handlers()
 kind = ctypes.CFUNCTYPE(None)
 callback = kind(lambda: os.kill(os.getpid(), signal.SIGINT) or time.sleep(0.01))
 try:
     callback()  # C calls Python here: the exception has nowhere to go
     time.sleep(20)
-    print("never heard")
+    print("never received")
 except KeyboardInterrupt:
-    print("heard")
+    print("received")
 """
 
 
 def test_an_interrupt_dropped_in_a_callback_is_sent_again() -> None:
     done = subprocess.run([sys.executable, "-c", DROPPED], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "heard\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "received\n", "")
 
 
 STUCK = """
 import hashlib, os, signal, sys, threading, time
 from pathlib import Path
 from bilex.cli import interrupts
-interrupts.install()
+interrupts.install_signal_handlers()
 scratch = Path(sys.argv[1])
 scratch.mkdir()
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-with interrupts.soon(scratch):
+with interrupts.exit_promptly_on_interrupt(scratch):
     if sys.argv[2] == "stuck":
         hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # many minutes, all of them in C
     try:
         time.sleep(20)
     except KeyboardInterrupt:
-        print("heard")
+        print("received")
 print("went on")
 """
 
@@ -59,25 +60,23 @@ def test_an_interrupt_does_not_wait_for_c_code(tmp_path: Path) -> None:
     assert not (tmp_path / "scratch").exists()
 
 
-def test_an_interrupt_that_was_heard_ends_in_order(tmp_path: Path) -> None:
+def test_a_block_that_handles_the_interrupt_continues(tmp_path: Path) -> None:
     command = [sys.executable, "-c", STUCK, str(tmp_path / "scratch"), "free"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "heard\nwent on\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "received\nwent on\n", "")
     assert (tmp_path / "scratch").exists()
 
 
 def test_an_ignored_interrupt_stays_ignored() -> None:
-    code = (
-        "import signal; from bilex.cli import interrupts; interrupts.install(); print(signal.getsignal(signal.SIGINT))"
-    )
+    code = f"{INSTALL}; print(signal.getsignal(signal.SIGINT))"
     done = subprocess.run(
         ["sh", "-c", 'trap "" INT; exec "$0" -c "$1"', sys.executable, code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == str(signal.SIG_IGN)
 
 
-def test_told_to_end_is_an_exit_and_leaves_nothing() -> None:
-    code = "import signal; from bilex.cli import interrupts; interrupts.install(); signal.raise_signal(signal.SIGTERM)"
+def test_sigterm_is_an_exit() -> None:
+    code = f"{INSTALL}; signal.raise_signal(signal.SIGTERM)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (143, "")
 
@@ -89,22 +88,24 @@ def test_an_interrupt_behind_another_error_is_found() -> None:
         except KeyboardInterrupt:
             raise RuntimeError("no compiled object yet") from None
     except RuntimeError as error:
-        assert interrupted(error)
-    assert not interrupted(ValueError("another"))
+        assert is_interrupt(error)
+    assert not is_interrupt(ValueError("another"))
 
 
-def test_the_last_words_are_true(tmp_path: Path) -> None:
-    words, checkpoint = LastWords(), tmp_path / "checkpoint"
-    assert (words.interrupt(), words.failure()) == ("interrupted; nothing was written", "")
+def test_the_exit_message_follows_the_run(tmp_path: Path) -> None:
+    message, checkpoint = ExitMessage(), tmp_path / "checkpoint"
+    nothing = message.for_interrupt()
     checkpoint.touch()
-    words.remember(checkpoint, "go on", written=False)  # it is there from the last time
-    assert (words.interrupt(), words.failure()) == ("interrupted; go on", "")
-    words.remember(checkpoint, "go on", written=True)
-    assert (words.interrupt(), words.failure()) == ("interrupted; go on", "; after that go on")
+    message.set_checkpoint(checkpoint, "resume it", written=False)  # from an earlier process
+    assert message.for_interrupt().endswith("resume it") and not message.after_error()
+    message.set_checkpoint(checkpoint, "resume it", written=True)
+    assert message.for_interrupt().endswith("resume it") and message.after_error().endswith("resume it")
     checkpoint.unlink()  # the run has just taken its place
-    assert words.interrupt() == "interrupted; the run was already whole"
-    words.finish()
-    assert (words.interrupt(), words.failure()) == ("interrupted; the run was already whole", "")
-    words.forget()
-    words.finish()  # a method without iterations
-    assert words.interrupt() == "interrupted; the run was already whole"
+    finished = message.for_interrupt()
+    assert finished not in (nothing, "resume it")
+    message.set_finished()
+    assert (message.for_interrupt(), message.after_error()) == (finished, "")
+    message.reset()
+    assert message.for_interrupt() == nothing
+    message.set_finished()  # a method without iterations
+    assert message.for_interrupt() == finished

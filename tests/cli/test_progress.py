@@ -1,4 +1,4 @@
-"""How long it may still take: said when there is something to go by, and roughly right."""
+"""The time that is left is shown when it can be estimated, and is roughly right."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bilex.cli.progress import time_left
 
 
 @pytest.mark.parametrize(
-    ("done", "total", "elapsed", "said"),
+    ("done", "total", "elapsed", "shown"),
     [
         (25, 100, 10, "about 30 s left"),
         (99, 100, 99, "about 1 s left"),
@@ -18,20 +18,20 @@ from bilex.cli.progress import time_left
         (50, 100, 0.5, ""),  # too early to tell
     ],
 )
-def test_the_rest_takes_as_long_as_what_is_done(done: float, total: float | None, elapsed: float, said: str) -> None:
-    assert time_left(done, total, elapsed) == said
+def test_time_left(done: float, total: float | None, elapsed: float, shown: str) -> None:
+    assert time_left(done, total, elapsed) == shown
 
 
-def test_every_search_has_its_own_clock() -> None:
-    """A stage holds several searches: the time of the one before says nothing about the next."""
+def test_each_search_has_its_own_clock() -> None:
+    """A stage has several searches, and the time of one does not predict that of the next."""
     from rich.console import Console
     from rich.progress import Progress
 
-    from bilex.cli.progress import Terminal
+    from bilex.cli.progress import TerminalReporter
 
     now = [0.0]
     display = Progress(console=Console(quiet=True), get_time=lambda: now[0], auto_refresh=False)
-    terminal = Terminal(display, 1e-6, 100)
+    terminal = TerminalReporter(display, 1e-6, 100)
     terminal.stage("measuring")
     terminal.rows(10, 100)
     now[0] = 50

@@ -1,7 +1,7 @@
 """The command line. Data goes to stdout, progress and warnings to stderr; an error is one line.
 
-Only light modules are imported here and in the commands' files: what a command needs it imports when it runs, so
-that ``bilex --help`` answers at once.
+Only light modules are imported here and in the commands' files. A command imports what it needs when it runs, so that
+``bilex --help`` is quick.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 
 import click
 
-from bilex.cli import interrupts
 from bilex.cli.compare import compare
 from bilex.cli.demo import demo
 from bilex.cli.doctor import doctor
@@ -24,7 +23,7 @@ from bilex.cli.export import export
 from bilex.cli.hubness import hubness
 from bilex.cli.induce import induce
 from bilex.cli.induce_many import induce_many
-from bilex.cli.interrupts import interrupted, last_words
+from bilex.cli.interrupts import exit_message, install_signal_handlers, is_interrupt
 from bilex.cli.report import report
 from bilex.cli.reproduce import reproduce
 from bilex.cli.similarity import similarity
@@ -36,37 +35,7 @@ from bilex.version import __version__
 __all__ = ["bilex", "main"]
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
-
-
-class Interrupted(Exception):  # noqa: N818 (it is no error)
-    """The user pressed Ctrl-C."""
-
-
-class Commands(click.Group):
-    """All commands."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command. Its interrupt is ours to report: click would print an empty line first, even in a pipe."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise Interrupted from None
-
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
-@click.version_option(__version__, prog_name="bilex")
-@click.pass_context
-def bilex(context: click.Context) -> None:
-    """Bilingual lexicons from monolingual word vectors and a tiny seed.
-
-    Try `bilex demo`, then `bilex induce en.vec fr.vec -o en-fr`.
-    """
-    if context.invoked_subcommand is None:  # a bare `bilex`
-        click.echo(context.get_help(), err=True)
-        context.exit(WRONG_USAGE)
-
-
-for command in (
+COMMANDS = (
     demo,
     induce,
     induce_many,
@@ -81,15 +50,46 @@ for command in (
     sweep,
     export,
     doctor,
-):
+)
+
+
+class Interrupted(Exception):  # noqa: N818 (it is no error)
+    """The user pressed Ctrl-C."""
+
+
+class CommandGroup(click.Group):
+    """All commands. Catches Ctrl-C before click does, which would print an empty line even in a pipe."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
+
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.version_option(__version__, prog_name="bilex")
+@click.pass_context
+def bilex(context: click.Context) -> None:
+    """Bilingual lexicons from monolingual word vectors and a tiny seed.
+
+    Try `bilex demo`, then `bilex induce en.vec fr.vec -o en-fr`.
+    """
+    if context.invoked_subcommand is None:  # a bare `bilex`
+        click.echo(context.get_help(), err=True)
+        context.exit(WRONG_USAGE)
+
+
+for command in COMMANDS:
     bilex.add_command(command)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    interrupts.install()
+    install_signal_handlers()
     code = run(arguments)
-    if code == INTERRUPTED:  # do not wait for threads whose work nobody wants any more
+    if code == INTERRUPTED:  # do not wait for threads that still work
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError):
                 stream.flush()
@@ -98,8 +98,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command line; every way it can end becomes an exit code and at most one line on stderr."""
-    last_words.forget()
+    """Run the command line and return its exit code; an error is one line on stderr."""
+    exit_message.reset()
     with warnings.catch_warnings():
         warnings.simplefilter("always", BilexWarning)
         warnings.showwarning = show_warning
@@ -107,44 +107,43 @@ def run(arguments: list[str] | None = None) -> int:
             return bilex.main(args=arguments, prog_name="bilex", standalone_mode=False) or DONE
         except click.ClickException as error:
             where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "bilex"
-            return complain(f"{error.format_message()} (see `{where} --help`)", WRONG_USAGE)
+            return print_error(f"{error.format_message()} (see `{where} --help`)", WRONG_USAGE)
         except BaseException as error:
-            if isinstance(error, SystemExit) or not (
-                isinstance(error, Interrupted | click.Abort) or interrupted(error)
-            ):
-                return explain(error)
+            interrupted = isinstance(error, Interrupted | click.Abort) or is_interrupt(error)
+            if isinstance(error, SystemExit) or not interrupted:
+                return report_error(error)
             if sys.stderr.isatty():
                 click.echo(err=True)  # the terminal has put ^C at the start of the line
-            return complain(last_words.interrupt(), INTERRUPTED)
+            return print_error(exit_message.for_interrupt(), INTERRUPTED)
 
 
-def explain(failure: BaseException) -> int:
+def report_error(failure: BaseException) -> int:
     """Turn an exception into an exit code and one line on stderr."""
     try:
         raise failure
     except (BilexError, BilexWarning) as error:
-        return complain(f"{error}{last_words.failure()}", FAILED)
+        return print_error(f"{error}{exit_message.after_error()}", FAILED)
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        return complain(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
+        return print_error(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
     except MemoryError:
-        return complain("out of memory; read fewer words with --limit", FAILED)
+        return print_error("out of memory; read fewer words with --limit", FAILED)
     except Exception as error:
         if os.environ.get("BILEX_DEBUG"):
             raise
         about = " ".join(f"{type(error).__name__}: {error}".split())
-        return complain(f"this is a bug in bilex ({about}); please report it, with BILEX_DEBUG=1 set", FAILED)
+        return print_error(f"this is a bug in bilex ({about}); please report it, with BILEX_DEBUG=1 set", FAILED)
 
 
-def complain(message: str, code: int) -> int:
-    """Print one line on stderr."""
+def print_error(message: str, code: int) -> int:
+    """Print an error as one line on stderr, and return the code."""
     click.echo(f"bilex: error: {message}", err=True)
     return code
 
 
 def show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-    """Print a warning of ours as one line on stderr; others are for developers."""
+    """Print a warning of bilex as one line on stderr; those of other packages are for developers."""
     if issubclass(category, BilexWarning):
         click.echo(f"bilex: warning: {message}", err=True)

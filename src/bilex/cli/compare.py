@@ -46,13 +46,13 @@ def compare(
     Lists the words whose first answers differ and where at least one is right, in RUN_A's order of frequency. Only
     queries that both runs cover count. The p-value is that of the exact two-sided McNemar test.
     """
-    from bilex.cli.progress import watch
+    from bilex.cli.progress import show_progress
     from bilex.runs.run import Run
     from bilex.search.engines import find_engine
 
     if as_tsv and as_json:
         raise click.UsageError("--tsv and --json exclude each other", click.get_current_context())
-    with watch(quiet or as_json) as reporter:
+    with show_progress(quiet or as_json) as reporter:
         reporter.stage("reading")
         first, second = Run.load(run_a), Run.load(run_b)
         reporter.stage("searching")

@@ -1,4 +1,4 @@
-"""``bilex demo``: the whole job on the vectors that are shipped with bilex."""
+"""``bilex demo``: a whole run on the vectors that are shipped with bilex."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
-SAMPLE = 20
-DOUBTFUL = 5
+SHOWN_ENTRIES, SHOWN_DOUBTFUL = 20, 5
 
 
 @click.command()
@@ -38,43 +37,45 @@ def demo(output: str, report: bool, as_json: bool, quiet: bool) -> None:
     from bilex.seeds.dictionaries import read_pairs
     from bilex.vectors.embeddings import load
 
-    say = (lambda line="": None) if quiet or as_json else click.echo
+    echo = (lambda line="": None) if quiet or as_json else click.echo
     started = time.perf_counter()
     data = files("bilex") / "data"
     with run_directory(output) as folder, as_file(data) as shipped:
         source, target = load(shipped / "en.safetensors"), load(shipped / "fr.safetensors")
         gold = read_pairs(shipped / "gold.en-fr.txt")
-        say(f"English {len(source):,} words, French {len(target):,} words, {source.dimension} dimensions (CC0 vectors)")
-        say("\nlearning from identical strings (the first time, numba compiles the kernels)")
-        say("iteration    pairs  mean cosine  log-likelihood  certificate gap")
-        run = induce(source, target, "identical", PAPER, reporter=_lines(say))
+        echo(
+            f"English {len(source):,} words, French {len(target):,} words, {source.dimension} dimensions (CC0 vectors)"
+        )
+        echo("\nlearning from identical strings (the first time, numba compiles the kernels)")
+        echo("iteration    pairs  mean cosine  log-likelihood  certificate gap")
+        run = induce(source, target, "identical", PAPER, reporter=line_reporter(echo))
         run.info["command"] = command_line(click.get_current_context())
         if report:
             write_report(run, folder / REPORT)
         run.write(folder)
-    say(f"{run.info['stopped']}\n")
+    echo(f"{run.info['stopped']}\n")
     scores: dict[str, Any] = {}
     for retrieval, name in (("nn", "nearest neighbour"), ("csls", "CSLS")):
         figures = run.evaluate(gold, retrieval=retrieval).figures()
         scores[retrieval] = figures
-        say(
+        echo(
             f"{name:18} P@1 {figures['p@1']:.3f}  P@5 {figures['p@5']:.3f}  P@10 {figures['p@10']:.3f}  "
             f"MRR {figures['mrr']:.3f}  on {figures['covered']} gold words"
         )
-    entries = worth_looking_at(run.lexicon)
-    say(f"\n{len(entries)} of the {len(run.lexicon):,} entries, the last {DOUBTFUL} doubtful ones")
+    entries = choose_examples(run.lexicon)
+    echo(f"\n{len(entries)} of the {len(run.lexicon):,} entries, the last {SHOWN_DOUBTFUL} doubtful ones")
     for entry in entries:
-        say(f"  {entry.source:16} {entry.target:18} {entry.score:.3f}")
+        echo(f"  {entry.source:16} {entry.target:18} {entry.score:.3f}")
     seconds = time.perf_counter() - started
     reported = f"; report: {Path(output) / REPORT}" if report else ""
-    say(f"\nverdict: the lexicon looks {run.info['verdict']['level']}{reported}")
-    say(f"{seconds:.0f} s. Lexicon: {Path(output) / 'lexicon.tsv'}. Next: bilex translate {output} house")
+    echo(f"\nverdict: the lexicon looks {run.info['verdict']['level']}{reported}")
+    echo(f"{seconds:.0f} s. Lexicon: {Path(output) / 'lexicon.tsv'}. Next: bilex translate {output} house")
     if as_json:
         print_json({"run": output, "seconds": round(seconds, 2), "scores": scores, **run.info})
 
 
-def _lines(say: Any) -> Any:
-    """Give a reporter that prints a line for each iteration."""
+def line_reporter(echo: Any) -> Any:
+    """Return a reporter that prints a line for each iteration."""
     from bilex.em.progress import Reporter
 
     class Lines(Reporter):
@@ -82,7 +83,7 @@ def _lines(say: Any) -> Any:
 
         def iteration(self, iteration: Iteration) -> None:
             self.count += 1
-            say(
+            echo(
                 f"{self.count:9}{iteration.pairs:9,}{iteration.mean_cosine:13.6f}"
                 f"{iteration.log_likelihood:16,.2f}{iteration.certificate_gap:17.1e}"
             )
@@ -90,10 +91,10 @@ def _lines(say: Any) -> Any:
     return Lines()
 
 
-def worth_looking_at(lexicon: Lexicon) -> list[Entry]:
-    """Choose entries that tell something: not spelt the same, over all frequencies; then doubtful ones."""
+def choose_examples(lexicon: Lexicon) -> list[Entry]:
+    """Choose entries to show: not spelt the same, over all frequencies; then doubtful ones."""
     new = [entry for entry in lexicon if entry.source != entry.target and entry.source.isalpha()]
     sure = [entry for entry in new if entry.mutual and entry.rank == 1]
     doubtful = sorted((entry for entry in new if entry.rank > 1), key=lambda entry: -entry.rank)
-    step = max(1, len(sure) // (SAMPLE - DOUBTFUL))
-    return sure[step // 2 :: step][: SAMPLE - DOUBTFUL] + doubtful[:DOUBTFUL]
+    step = max(1, len(sure) // (SHOWN_ENTRIES - SHOWN_DOUBTFUL))
+    return sure[step // 2 :: step][: SHOWN_ENTRIES - SHOWN_DOUBTFUL] + doubtful[:SHOWN_DOUBTFUL]

@@ -29,11 +29,11 @@ def evaluate(run: str, gold: str, retrieval: str, reverse: bool, convention: str
     A query is covered if it has a vector, and one of its translations has. p@k and mrr are over the covered queries
     unless --convention says otherwise; p@1 is always reported by all three conventions.
     """
-    from bilex.cli.progress import watch
+    from bilex.cli.progress import show_progress
     from bilex.runs.run import Run
     from bilex.search.engines import find_engine
 
-    with watch(quiet or as_json) as reporter:
+    with show_progress(quiet or as_json) as reporter:
         reporter.stage("reading")
         loaded = Run.load(run)
         reporter.stage("searching")

@@ -42,11 +42,11 @@ def explore(run: str, port: int | None, no_browser: bool, subwords: tuple[str, .
     Decisions are stored in RUN/review.sqlite as they are made. Only this machine can reach the page, and only those who
     have the address with its key.
     """
-    from bilex.cli.progress import watch
+    from bilex.cli.progress import show_progress
     from bilex.web.explorer import Explorer
 
     with bind(port) as listening:
-        with watch(quiet) as reporter:
+        with show_progress(quiet) as reporter:
             reporter.stage(f"reading {run}")
             explorer = Explorer.open(run, subwords)
         token = secrets.token_urlsafe(32)

@@ -64,7 +64,7 @@ def export(
     Words are written as they are. To open a tsv in a spreadsheet, import its columns as text: a word such as =1+1 is a
     formula to it.
     """
-    from bilex.cli.progress import watch
+    from bilex.cli.progress import show_progress
     from bilex.runs.run import Run
 
     if form in LEXICONS and side is not None:
@@ -81,7 +81,7 @@ def export(
         raise click.UsageError("--min-confidence has no say in what was reviewed; give one of the two")
     if output is not None and Path(output).resolve().parent == Path(run).resolve():
         raise click.UsageError(f"{output}: a run holds only its own files; choose a place outside {run}")
-    with watch(quiet) as reporter:
+    with show_progress(quiet) as reporter:
         reporter.stage("reading")
         loaded = Run.load(run)
         if min_confidence:

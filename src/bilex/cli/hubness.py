@@ -26,11 +26,11 @@ def hubness(
     The queries are the first words of the dictionary GOLD, or without it all source words. skewness is that of the
     counts over all target words: the larger, the more hubs; never counts the words that are nobody's neighbour.
     """
-    from bilex.cli.progress import watch
+    from bilex.cli.progress import show_progress
     from bilex.runs.run import Run
     from bilex.search.engines import find_engine
 
-    with watch(quiet or as_json) as reporter:
+    with show_progress(quiet or as_json) as reporter:
         reporter.stage("reading")
         loaded = Run.load(run)
         reporter.stage("searching")

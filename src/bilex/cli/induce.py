@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.interrupts import last_words, soon
+from bilex.cli.interrupts import exit_message, exit_promptly_on_interrupt
 from bilex.cli.options import json_option, min_confidence_option, print_json, quiet_option, wrong_usage
 from bilex.errors import BilexWarning, NothingMatchedWarning
 from bilex.model.prior import PRIOR_NAMES
 
 if TYPE_CHECKING:
-    from bilex.cli.estimate import Estimate
     from bilex.cli.jobs import Job
-    from bilex.methods import Method
     from bilex.runs.checkpoints import Checkpoint
     from bilex.runs.run import Run
-    from bilex.search.engine import Engine
 
 __all__ = ["induce"]
 
@@ -76,8 +73,9 @@ def induce(
     Writes the directory RUN with lexicon.tsv, model.safetensors, run.json and report.html, and says whether the
     lexicon looks sound, doubtful or failed. A run that was interrupted goes on with --resume RUN alone.
     """
+    from bilex.cli.estimate import estimate_run
     from bilex.cli.jobs import new_job, old_job
-    from bilex.cli.progress import watch
+    from bilex.cli.progress import show_progress
     from bilex.files.run_directory import run_directory
     from bilex.induction import induce as learn
     from bilex.report import FAILED, REPORT, write_report
@@ -93,14 +91,14 @@ def induce(
     place = resume or output or default_output(job.src, job.trg)
     with (
         run_directory(place) as folder,
-        soon(folder),
-        watch(quiet or as_json, job.method.tolerance, job.method.max_iterations) as reporter,
+        exit_promptly_on_interrupt(folder),
+        show_progress(quiet or as_json, job.method.tolerance, job.method.max_iterations) as reporter,
         open_engine(job.engine, threads=job.threads, progress=reporter.rows) as engine,
     ):
         warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place
         check_seed(job.seed)
         keep = keeper(job, place, folder, interrupted)
-        needed = foresee((job.src, job.trg), job.limit, job.method, engine if job.engine == "local" else None)
+        needed = estimate_run((job.src, job.trg), job.limit, job.method, engine if job.engine == "local" else None)
         if needed:
             reporter.note(f"this needs {needed}")
         reporter.stage(f"reading {job.src}")
@@ -126,7 +124,7 @@ def induce(
         if job.report:
             write_report(run, folder / REPORT, engine)
         run.write(folder)
-    last_words.finish()
+    exit_message.set_finished()
     if as_json:
         print_json({"run": place, **run.info})
     elif not quiet:
@@ -145,10 +143,10 @@ def keeper(job: Job, place: str, scratch: Path, resumed: Checkpoint | None) -> C
 
     def keep(checkpoint: Checkpoint) -> None:
         write_checkpoint(replace(checkpoint, command=about), run, scratch)
-        last_words.remember(run / CHECKPOINT, how_to_go_on(place), written=True)
+        exit_message.set_checkpoint(run / CHECKPOINT, how_to_go_on(place), written=True)
 
     if resumed is not None:
-        last_words.remember(run / CHECKPOINT, how_to_go_on(place), written=False)
+        exit_message.set_checkpoint(run / CHECKPOINT, how_to_go_on(place), written=False)
     elif (run / CHECKPOINT).is_file():
         warnings.warn(
             f"{place}: this starts afresh, and an interrupted run that is there will be lost; "
@@ -157,19 +155,6 @@ def keeper(job: Job, place: str, scratch: Path, resumed: Checkpoint | None) -> C
             stacklevel=2,
         )
     return keep
-
-
-def foresee(paths: tuple[str, str], limit: int, method: Method, engine: Engine | None) -> Estimate | None:
-    """Estimate what the run needs, if the files tell their sizes; raise if this machine does not have it."""
-    from bilex.cli.estimate import check_fits, estimate
-    from bilex.vectors.shape import peek_shape
-
-    source, target = (peek_shape(path, limit) for path in paths)
-    if source is None or target is None:
-        return None
-    words, dimension = (source[0], target[0]), max(source[1], target[1])
-    check_fits(estimate(words, dimension, method, None), words, dimension)
-    return estimate(words, dimension, method, engine)
 
 
 def default_output(src: str, trg: str) -> str:

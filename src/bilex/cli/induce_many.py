@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.induce import foresee, induce, plural, stem_of
+from bilex.cli.induce import induce, plural, stem_of
 from bilex.cli.options import command_line, json_option, print_json, quiet_option, wrong_usage
 from bilex.errors import BilexError
 
@@ -85,7 +85,8 @@ def induce_many(
     Writes DIR with a run directory for each pair (and in it cycles.tsv, the agreement of each entry), many.json and
     triples.tsv.
     """
-    from bilex.cli.progress import watch
+    from bilex.cli.estimate import estimate_run
+    from bilex.cli.progress import show_progress
     from bilex.files.run_directory import run_directory
     from bilex.methods import find_method
     from bilex.multilingual.many import induce_many as learn_all
@@ -101,7 +102,7 @@ def induce_many(
     place = output or "-".join(files)
     with (
         run_directory(place, check_many_replaceable) as folder,
-        watch(quiet or as_json, chosen.tolerance, chosen.max_iterations) as reporter,
+        show_progress(quiet or as_json, chosen.tolerance, chosen.max_iterations) as reporter,
         open_engine(engine, threads=threads, progress=reporter.rows) as where,
     ):
         for seed in starts.values():
@@ -109,7 +110,7 @@ def induce_many(
         sides = {}
         first, *others = files.values()
         for path in others:
-            foresee((first, path), limit, chosen, None)
+            estimate_run((first, path), limit, chosen, None)
         for name, path in files.items():
             reporter.stage(f"reading {path}")
             sides[name] = replace(load(path, limit), name=name)

@@ -1,11 +1,10 @@
-"""Ctrl-C that is always heard, and soon.
+"""Handle Ctrl-C reliably and promptly.
 
-Python raises KeyboardInterrupt wherever it happens to be. While numba compiles, that may be in a function that C code
-has called: there the exception cannot go anywhere and is dropped, with a message, and something else fails later or
-nothing does. So the interrupt is noted when it comes, and sent again if it was dropped.
+Python raises KeyboardInterrupt wherever it happens to be. While numba compiles, that may be in a function called from
+C code, where the exception is dropped. So the interrupt is recorded when it arrives, and sent again if it was dropped.
 
-While a long computation runs outside Python, the exception has to wait for its end. Where a command promises not to
-keep anybody waiting (`soon`), a thread ends the process then: what is on the disk is always whole.
+While a long computation runs outside Python, the exception has to wait for its end. `exit_promptly_on_interrupt` ends
+the process from a thread instead: what is on the disk is always whole.
 """
 
 from __future__ import annotations
@@ -21,105 +20,105 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["LastWords", "install", "interrupted", "last_words", "soon"]
+__all__ = ["ExitMessage", "exit_message", "exit_promptly_on_interrupt", "install_signal_handlers", "is_interrupt"]
 
-NOTED = threading.Event()
-LATER = 0.1
-PATIENCE = 1.2  # seconds from Ctrl-C to the end without ceremony
+INTERRUPT_RECEIVED = threading.Event()
+RESEND_DELAY = 0.1  # seconds
+MAX_EXIT_DELAY = 1.2  # seconds from Ctrl-C until the process is ended without cleaning up
 SHOW_CURSOR = "\x1b[?25h"
 
 
-class LastWords:
-    """What is said if the command does not come to its end."""
+class ExitMessage:
+    """The message printed if the command is interrupted or fails; it depends on how far the run has come."""
 
     def __init__(self) -> None:
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
-        """Begin a command."""
+    def reset(self) -> None:
+        """Start a new command."""
         self._checkpoint: Path | None = None
-        self._how, self._written, self._finished = "", False, False
+        self._how_to_resume, self._own_checkpoint, self._finished = "", False, False
 
-    def finish(self) -> None:
-        """From now on the work is done and in its place; only talking is left."""
-        self._finished, self._written = True, False
+    def set_checkpoint(self, checkpoint: Path, how_to_resume: str, *, written: bool) -> None:
+        """Record that there is a checkpoint; `written` means that this process has written it."""
+        self._checkpoint, self._how_to_resume, self._own_checkpoint = checkpoint, how_to_resume, written
 
-    def remember(self, checkpoint: Path, how: str, *, written: bool) -> None:
-        """From now on there is a checkpoint, and a way to go on; `written` says that it is this process's own."""
-        self._checkpoint, self._how, self._written = checkpoint, how, written
+    def set_finished(self) -> None:
+        """Record that the run is complete and in its place."""
+        self._finished, self._own_checkpoint = True, False
 
-    def interrupt(self) -> str:
-        """Give the sentence for an interrupt."""
-        if self._finished or (self._written and self._checkpoint and not self._checkpoint.exists()):
-            return "interrupted; the run was already whole"
-        return f"interrupted; {self._how or 'nothing was written'}"
+    def for_interrupt(self) -> str:
+        """Return the message for an interrupt."""
+        if self._finished or (self._own_checkpoint and self._checkpoint and not self._checkpoint.exists()):
+            return "interrupted; the run was already finished"
+        return f"interrupted; {self._how_to_resume or 'nothing was written'}"
 
-    def failure(self) -> str:
-        """Give what follows an error's remedy."""
-        return f"; after that {self._how}" if self._written else ""
-
-
-last_words = LastWords()
+    def after_error(self) -> str:
+        """Return what to add to the message of an error."""
+        return f"; after that {self._how_to_resume}" if self._own_checkpoint else ""
 
 
-def install() -> None:
-    """Listen to Ctrl-C, unless it is to be ignored, as in a shell's background job; and end in order when told to."""
+exit_message = ExitMessage()
+
+
+def install_signal_handlers() -> None:
+    """Record and raise SIGINT, unless it is ignored as in a shell's background job; turn SIGTERM into SystemExit."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, note)
-        sys.unraisablehook = again
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception, so that nothing is left behind
+        signal.signal(signal.SIGINT, raise_interrupt)
+        sys.unraisablehook = resend_dropped_interrupt
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exception, so that temporary files are removed
 
 
-def note(number: int, frame: FrameType | None) -> None:
-    """Remember the interrupt, and raise it."""
-    NOTED.set()
+def raise_interrupt(number: int, frame: FrameType | None) -> None:
+    """Record the interrupt, and raise it."""
+    INTERRUPT_RECEIVED.set()
     raise KeyboardInterrupt
 
 
-def again(dropped: sys.UnraisableHookArgs) -> None:
-    """Send an interrupt once more that was raised where nobody could receive it."""
+def resend_dropped_interrupt(dropped: sys.UnraisableHookArgs) -> None:
+    """Send an interrupt again that was raised where no code could receive it."""
     if dropped.exc_type is KeyboardInterrupt:
-        threading.Timer(LATER, os.kill, (os.getpid(), signal.SIGINT)).start()
+        threading.Timer(RESEND_DELAY, os.kill, (os.getpid(), signal.SIGINT)).start()
     else:
         sys.__unraisablehook__(dropped)
 
 
-def interrupted(error: BaseException | None) -> bool:
-    """Say whether an interrupt is behind an error."""
+def is_interrupt(error: BaseException | None) -> bool:
+    """Check whether an error was caused by an interrupt."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True
         error = error.__cause__ or error.__context__
-    return NOTED.is_set()
+    return INTERRUPT_RECEIVED.is_set()
 
 
 @contextmanager
-def soon(scratch: Path) -> Iterator[None]:
-    """End the process soon after Ctrl-C, whatever the block is doing then; the `scratch` folder is removed."""
-    if signal.getsignal(signal.SIGINT) is not note:  # it is ignored, or somebody else's
+def exit_promptly_on_interrupt(scratch: Path) -> Iterator[None]:
+    """End the process soon after Ctrl-C, whatever the block is doing then, and remove the `scratch` folder."""
+    if signal.getsignal(signal.SIGINT) is not raise_interrupt:  # it is ignored, or handled by other code
         yield
         return
     reading, writing = socket.socketpair()
     writing.setblocking(False)
-    over = threading.Event()
-    thread = threading.Thread(target=wait_and_end, args=(reading, over, scratch), daemon=True)
+    block_ended = threading.Event()
+    thread = threading.Thread(target=exit_after_interrupt, args=(reading, block_ended, scratch), daemon=True)
     thread.start()
-    before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)  # told even while C code runs
+    before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)  # written to even while C code runs
     try:
         yield
     finally:
-        over.set()
+        block_ended.set()
         signal.set_wakeup_fd(before)
         writing.close()
         thread.join()
         reading.close()
 
 
-def wait_and_end(reading: socket.socket, over: threading.Event, scratch: Path) -> None:
-    """Wait for Ctrl-C or the end of the block; after Ctrl-C, for that end, but not for long."""
+def exit_after_interrupt(reading: socket.socket, block_ended: threading.Event, scratch: Path) -> None:
+    """Wait for Ctrl-C; end the process if the block does not end soon after it."""
     while number := reading.recv(1):
-        if number[0] == signal.SIGINT and not over.wait(PATIENCE):
+        if number[0] == signal.SIGINT and not block_ended.wait(MAX_EXIT_DELAY):
             shutil.rmtree(scratch, ignore_errors=True)
             start = f"{SHOW_CURSOR}\n" if sys.stderr.isatty() else ""
-            os.write(2, f"{start}bilex: error: {last_words.interrupt()}\n".encode())
+            os.write(2, f"{start}bilex: error: {exit_message.for_interrupt()}\n".encode())
             os._exit(130)

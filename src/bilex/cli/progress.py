@@ -1,4 +1,4 @@
-"""Progress on a terminal: what runs now, how far it is, how long it may take."""
+"""Show progress on a terminal: the current stage, how far it is, how long it may take."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from bilex.em.em import Iteration
 from bilex.em.progress import Reporter
 
-__all__ = ["Terminal", "seconds_left", "time_left", "watch"]
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["TerminalReporter", "seconds_left", "show_progress", "time_left"]
 
 
 @contextmanager
-def watch(quiet: bool, tolerance: float = 1e-6, max_iterations: int = 100) -> Iterator[Reporter]:
-    """Give a reporter: one that draws on stderr if that is a terminal, else one that says nothing."""
+def show_progress(quiet: bool, tolerance: float = 1e-6, max_iterations: int = 100) -> Iterator[Reporter]:
+    """Return a reporter that draws on stderr if that is a terminal, and otherwise does nothing."""
     if quiet or not sys.stderr.isatty():
         yield Reporter()
         return
@@ -23,30 +27,27 @@ def watch(quiet: bool, tolerance: float = 1e-6, max_iterations: int = 100) -> It
     from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
     from rich.text import Text
 
-    class Left(ProgressColumn):
+    class TimeLeftColumn(ProgressColumn):
         def render(self, task: Task) -> Text:
-            known = "left" in task.description  # that of all iterations of EM, which tells more
+            known = "left" in task.description  # EM has its own estimate, over all its iterations
             return Text("" if known else time_left(task.completed, task.total, task.elapsed or 0.0))
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TimeElapsedColumn(), Left())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        yield Terminal(display, tolerance, max_iterations)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TimeElapsedColumn())
+    with Progress(*columns, TimeLeftColumn(), console=Console(stderr=True), transient=True) as display:
+        yield TerminalReporter(display, tolerance, max_iterations)
 
 
 def time_left(done: float, total: float | None, elapsed: float) -> str:
-    """Say how long the bar that runs now will take, once there is something to go by."""
+    """Return how long the current bar will take, or an empty text while it is too early to tell."""
     if not total or not 0 < done < total or elapsed < 1:
         return ""
     return f"about {elapsed * (total - done) / done:.0f} s left"
 
 
-class Terminal(Reporter):
+class TerminalReporter(Reporter):
     """Draws the progress of a run with rich: one line that changes, and one line for each finished iteration."""
 
-    def __init__(self, display: object, tolerance: float, max_iterations: int) -> None:
-        from rich.progress import Progress
-
-        assert isinstance(display, Progress)
+    def __init__(self, display: Progress, tolerance: float, max_iterations: int) -> None:
         self.display, self.tolerance, self.max_iterations = display, tolerance, max_iterations
         self.task = display.add_task("starting", total=None)
         self.iterations: list[Iteration] = []
@@ -57,33 +58,32 @@ class Terminal(Reporter):
         self.display.console.print(text, highlight=False)
 
     def stage(self, name: str) -> None:
-        """Begin a part of the work; iterations are those of the part that runs."""
+        """Start a stage; the iterations are those of the current stage."""
         self.iterations = []
         self.display.reset(self.task, description=name, total=None)
 
     def rows(self, done: int, total: int) -> None:
-        """Advance the bar of the search that runs now; another one begins with fewer rows than the last had."""
+        """Advance the bar of the current search; a new search starts with fewer rows than the last one had."""
         if done < self.done or total != self.total:
             self.display.reset(self.task, total=total)
         self.done, self.total = done, total
         self.display.update(self.task, completed=done, total=total)
 
     def iteration(self, iteration: Iteration) -> None:
-        """Print a line for the iteration and guess how long the rest will take."""
+        """Print a line for the iteration and estimate how long the rest will take."""
         self.iterations.append(iteration)
-        self.display.console.print(
+        self.note(
             f"iteration {len(self.iterations):3}  {iteration.pairs:7,} pairs  "
-            f"mean cosine {iteration.mean_cosine:.6f}  log-likelihood {iteration.log_likelihood:,.2f}",
-            highlight=False,
+            f"mean cosine {iteration.mean_cosine:.6f}  log-likelihood {iteration.log_likelihood:,.2f}"
         )
         elapsed = sum(sum(one.seconds.values()) for one in self.iterations)
         left = seconds_left(self.iterations, elapsed, self.tolerance, self.max_iterations)
-        guess = "" if left is None else f", about {left:.0f} s left"
-        self.display.update(self.task, description=f"learning, iteration {len(self.iterations) + 1}{guess}")
+        estimate = "" if left is None else f", about {left:.0f} s left"
+        self.display.update(self.task, description=f"learning, iteration {len(self.iterations) + 1}{estimate}")
 
 
 def seconds_left(iterations: list[Iteration], elapsed: float, tolerance: float, max_iterations: int) -> float | None:
-    """Guess when EM will stop, from how fast the changes of the mean cosine have been shrinking."""
+    """Estimate when EM will stop, from how fast the changes of the mean cosine shrink."""
     if len(iterations) < 3:
         return None
     first, second, third = (iteration.mean_cosine for iteration in iterations[-3:])

@@ -1,4 +1,4 @@
-"""``bilex report``: one page that shows and judges a run."""
+"""``bilex report``: write one page that shows a run and assesses it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bilex.cli.options import json_option, print_json, quiet_option, run_argumen
 
 __all__ = ["report"]
 
-NEEDED = {"version", "configuration", "inputs", "threads", "stopped", "seconds", "iterations"}
+REQUIRED_FIELDS = {"version", "configuration", "inputs", "threads", "stopped", "seconds", "iterations"}
 
 
 @click.command()
@@ -24,7 +24,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
 
     The page is one HTML file that loads nothing from anywhere; send it, print it, open it on a phone.
     """
-    from bilex.cli.progress import watch
+    from bilex.cli.progress import show_progress
     from bilex.confidence.verdict import SOUND
     from bilex.errors import InputError
     from bilex.files.run_directory import MANIFEST
@@ -32,10 +32,10 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
     from bilex.runs.run import Run
     from bilex.search.engines import find_engine
 
-    with watch(quiet or as_json) as reporter:
+    with show_progress(quiet or as_json) as reporter:
         reporter.stage("reading")
         loaded = Run.load(run)
-        if missing := sorted(NEEDED - set(loaded.info)):
+        if missing := sorted(REQUIRED_FIELDS - set(loaded.info)):
             raise InputError(Path(run) / MANIFEST, f"it does not say {missing[0]!r}", "run `bilex induce` again")
         reporter.stage("judging")
         verdict = judge(loaded)
