@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,33 +21,41 @@ from tests import oracles
 from tests.languages import make_languages
 
 PLAIN = LocalEngine(threads=1, query_block=10**6, target_block=10**6)
+PACKAGES = {"torch": "torch", "dask": "distributed"}
 
 
-@pytest.fixture(scope="module", params=["local", "reuse", "torch", "torch-blocks", "dask", "dask-reuse"])
+def skip_if_missing(name: str) -> None:
+    package = PACKAGES.get(name.partition("=")[0])
+    if package is not None:
+        pytest.importorskip(package, reason=f"{package} is not installed")
+
+
+@pytest.fixture(scope="module", params=["local", "local, float32 filter", "reuse", "torch=cpu", "torch=blocks", "dask"])
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    kind = str(request.param)
-    if kind.startswith("torch"):
-        pytest.importorskip("torch", reason="torch is not installed: pip install 'bilex[torch]'")
-    if kind.startswith("dask"):
-        pytest.importorskip("distributed", reason="distributed is not installed: pip install 'bilex[dask]'")
-        with DaskEngine(threads=2, rows=37) as cluster:
-            chosen: Engine = ReusingEngine(cluster) if kind == "dask-reuse" else cluster
-            yield chosen
+    name = str(request.param)
+    skip_if_missing(name)
+    if name == "dask":
+        with DaskEngine(threads=2, task_rows=37) as cluster:
+            yield cluster
         return
     engines: dict[str, Engine] = {
         "local": LocalEngine(threads=2, query_block=97, target_block=97),
+        "local, float32 filter": LocalEngine(threads=2, query_block=1024, target_block=13),
         "reuse": ReusingEngine(LocalEngine(threads=2)),
-        "torch": TorchEngine("cpu", threads=2),
-        "torch-blocks": TorchEngine("cpu", threads=1, query_block=13, target_block=29),
+        "torch=cpu": TorchEngine("cpu", threads=2),
+        "torch=blocks": TorchEngine("cpu", threads=1, query_block=13, target_block=29),
     }
-    yield engines[kind]
+    with pytest.MonkeyPatch.context() as patch:
+        if "float32" in name:
+            patch.setenv("BILEX_INT8", "0")
+        yield engines[name]
 
 
 def rows(seed: int, n: int, dimension: int, scale: float = 1.0) -> Vectors:
     return (scale * np.random.default_rng(seed).normal(size=(n, dimension))).astype(np.float32)
 
 
-def check(engine: Engine, queries: Vectors, targets: Vectors, k: int) -> None:
+def check_answers(engine: Engine, queries: Vectors, targets: Vectors, k: int) -> None:
     """Compare top_k with the full sort and, to the bit, with the local engine; then rank as well."""
     found, local = engine.top_k(queries, targets, k), PLAIN.top_k(queries, targets, k)
     indices, scores = oracles.full_sort_top_k(queries, targets, k)
@@ -72,34 +79,31 @@ def check_rank(engine: Engine, queries: Vectors, targets: Vectors, chosen: Indic
     ("n_queries", "n_targets", "dimension", "k"),
     [
         (120, 700, 30, 3),
-        (90, 61, 8, 61),  # k is n
-        (1, 300, 20, 10),  # one row
-        (50, 1, 5, 1),
-        (80, 200, 1, 7),  # one dimension
-        (1, 1, 1, 1),
-        (40, 90, 301, 60),
+        (90, 61, 8, 61),  # k is the number of targets
+        (1, 90, 301, 10),  # one query
+        (40, 1, 1, 1),  # one target, one dimension
     ],
 )
 def test_equals_a_full_sort(engine: Engine, n_queries: int, n_targets: int, dimension: int, k: int) -> None:
-    check(engine, rows(1, n_queries, dimension), rows(2, n_targets, dimension), k)
+    check_answers(engine, rows(1, n_queries, dimension), rows(2, n_targets, dimension), k)
 
 
 def test_ties_go_to_the_lower_index(engine: Engine) -> None:
     targets = rows(3, 20, 12)[np.random.default_rng(4).integers(0, 20, 900)]  # each row about 45 times, far apart
-    for k in (1, 3, 50, 900):
-        check(engine, rows(5, 40, 12), targets, k)
+    for k in (1, 50):
+        check_answers(engine, rows(5, 40, 12), targets, k)
 
 
 def test_whole_numbers_tie_everywhere(engine: Engine) -> None:
     rng = np.random.default_rng(6)
-    queries, targets = (rng.integers(-2, 3, (n, 3)).astype(np.float32) for n in (60, 400))
-    for k in (1, 5, 400):
-        check(engine, queries, targets, k)
+    queries, targets = (rng.integers(-2, 3, (n, 3)).astype(np.float32) for n in (60, 200))
+    for k in (3, 200):
+        check_answers(engine, queries, targets, k)
 
 
 def test_zero_vectors(engine: Engine) -> None:
-    check(engine, np.zeros((5, 3), np.float32), rows(7, 90, 3), 4)
-    check(engine, rows(7, 40, 3), np.zeros((90, 3), np.float32), 4)
+    check_answers(engine, np.zeros((5, 3), np.float32), rows(7, 90, 3), 4)
+    check_answers(engine, rows(7, 40, 3), np.zeros((90, 3), np.float32), 4)
 
 
 def test_nearly_tied_targets_are_told_apart(engine: Engine) -> None:
@@ -117,22 +121,22 @@ def test_nearly_tied_targets_are_told_apart(engine: Engine) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered")
-@pytest.mark.parametrize("scale", [1e-37, 1e-22, 1e-18, 1e-6, 1e6, 1e20])
+@pytest.mark.parametrize("scale", [1e-37, 1e-22, 1e-6, 1e20])
 def test_any_scale(engine: Engine, scale: float) -> None:
     lengths = 10.0 ** np.random.default_rng(10).uniform(-3, 0, (200, 1))  # far from one another as well
     targets = (rows(11, 200, 16) * lengths * scale).astype(np.float32)
-    check(engine, rows(12, 50, 16), targets, 4)
-    check(engine, rows(12, 50, 16, scale), targets, 4)  # products that underflow or overflow in float32
+    check_answers(engine, rows(12, 50, 16), targets, 4)
+    check_answers(engine, rows(12, 50, 16, scale), targets, 4)  # products that underflow or overflow in float32
 
 
 def test_rows_that_are_not_contiguous_or_not_writable(engine: Engine) -> None:
     queries, targets = rows(13, 60, 16)[::2, :8], np.asfortranarray(rows(14, 200, 8))
-    check(engine, queries, targets, 3)
+    check_answers(engine, queries, targets, 3)
     queries, targets = rows(13, 60, 8), rows(14, 200, 8)
     queries.setflags(write=False)
     targets.setflags(write=False)
-    check(engine, queries, targets, 3)
-    check(engine, queries[::-1], targets[::-1], 3)
+    check_answers(engine, queries, targets, 3)
+    check_answers(engine, queries[::-1], targets[::-1], 3)
 
 
 def test_no_query(engine: Engine) -> None:
@@ -142,9 +146,9 @@ def test_no_query(engine: Engine) -> None:
     assert engine.rank(none, rows(0, 9, 4), np.zeros(0, np.int64)).shape == (0,)
 
 
-@pytest.mark.parametrize("k", [-1, 0, 8])
-def test_k_beyond_the_targets(engine: Engine, k: int) -> None:
-    with pytest.raises(ValueError, match=f"k is {k}, with 7 targets"):
+@pytest.mark.parametrize("k", [0, 8])
+def test_k_outside_the_number_of_targets_is_an_error(engine: Engine, k: int) -> None:
+    with pytest.raises(ValueError, match=f"k is {k}"):
         engine.top_k(rows(0, 3, 2), rows(1, 7, 2), k)
 
 
@@ -152,11 +156,11 @@ def test_queries_that_move_as_in_em(engine: Engine) -> None:
     queries, targets, rng = rows(15, 70, 10), rows(16, 150, 10), np.random.default_rng(17)
     for step in (0.0, 1e-6, 1e-2, 1.0):
         queries = (queries + step * rng.normal(size=queries.shape)).astype(np.float32)
-        check(engine, queries, targets, 3)
+        check_answers(engine, queries, targets, 3)
 
 
-@pytest.mark.parametrize("changes", [{}, {"prior": "one-to-many"}, {"exact": True}], ids=str)
-def test_the_same_lexicon(engine: Engine, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize("changes", [{"prior": "one-to-many"}, {"exact": True}], ids=str)
+def test_every_engine_induces_the_same_lexicon(engine: Engine, changes: dict[str, Any]) -> None:
     languages = make_languages(150, 12)
     expected, ours = (
         bilex.induce(languages.source, languages.target, complete=True, engine=each, **changes)
@@ -169,43 +173,36 @@ def test_the_same_lexicon(engine: Engine, changes: dict[str, Any]) -> None:
     assert ours.theta.omega.tobytes() == expected.theta.omega.tobytes()
 
 
-@dataclass
-class Seen:
-    """Remembers how progress was reported."""
-
-    calls: list[tuple[int, int]]
-
-    def __call__(self, done: int, total: int) -> None:
-        self.calls.append((done, total))
-
-
 @pytest.mark.parametrize("name", ["local", "torch=cpu", "dask"])
 def test_progress_ends_with_all_queries(name: str) -> None:
-    pytest.importorskip({"local": "numpy", "torch=cpu": "torch", "dask": "distributed"}[name])
-    seen = Seen([])
-    with open_engine(name, threads=2, progress=seen) as engine:
+    skip_if_missing(name)
+    seen = list[tuple[int, int]]()
+    with open_engine(name, threads=2, progress=lambda done, total: seen.append((done, total))) as engine:
         engine.top_k(rows(0, 2000, 4), rows(1, 50, 4), 2)
-    assert seen.calls == sorted(seen.calls)
-    assert seen.calls[-1] == (2000, 2000)
-    assert len(seen.calls) > 1
+    assert seen == sorted(seen)
+    assert seen[-1] == (2000, 2000)
+    assert len(seen) > 1
 
 
 @pytest.mark.parametrize("name", ["local", "torch=cpu", "dask"])
-def test_an_interrupt_is_passed_on(name: str) -> None:
-    pytest.importorskip({"local": "numpy", "torch=cpu": "torch", "dask": "distributed"}[name])
+def test_an_interrupt_ends_the_search_at_once(name: str) -> None:
+    skip_if_missing(name)
+    seen = list[int]()
 
     def interrupt(done: int, total: int) -> None:
+        seen.append(done)
         raise KeyboardInterrupt
 
     with open_engine(name, threads=1, progress=interrupt) as engine, pytest.raises(KeyboardInterrupt):
         engine.top_k(rows(0, 2000, 4), rows(1, 50, 4), 2)
+    assert len(seen) == 1
 
 
-def test_engines_by_name() -> None:
-    assert isinstance(find_engine("local", threads=3), LocalEngine)
-    torch, cpu, dask, remote = (
-        find_engine(name, threads=3) for name in ("torch", "torch=cpu", "dask", "dask=tcp://h:8786")
-    )
+def test_find_engine_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BILEX_THREADS", "3")
+    assert find_engine("local") == LocalEngine(threads=3)
+    assert find_engine("local", threads=2) == LocalEngine(threads=2)
+    torch, cpu, dask, remote = (find_engine(name) for name in ("torch", "torch=cpu", "dask", "dask=tcp://h:8786"))
     assert isinstance(torch, TorchEngine) and torch.device is None and torch.threads == 3
     assert isinstance(cpu, TorchEngine) and cpu.device == "cpu"
     assert isinstance(dask, DaskEngine) and dask.address is None and dask.threads == 3
@@ -213,23 +210,13 @@ def test_engines_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "meant"),
-    [
-        ("lokal", "local"),
-        ("Torch", "torch"),
-        ("torch=cuba", "torch=cuda"),
-        ("torch=", "torch"),
-        ("pytorch", "torch"),
-        ("dsak", "dask"),
-        ("dask=", "dask"),
-        ("local=2", "local"),
-    ],
+    ("wrong", "meant"), [("Torch", "torch"), ("torch=cuba", "torch=cuda"), ("dask=", "dask"), ("local=2", "local")]
 )
-def test_a_wrong_name_gets_the_nearest(wrong: str, meant: str) -> None:
-    with pytest.raises(BilexError, match=rf"no engine is called '{wrong}'; did you mean {meant}\? choose one of local"):
+def test_an_unknown_name_suggests_the_nearest(wrong: str, meant: str) -> None:
+    with pytest.raises(BilexError, match=rf"did you mean {meant}\?"):
         find_engine(wrong)
 
 
-def test_a_name_like_no_other_gets_the_list() -> None:
+def test_a_name_like_no_other_lists_all_engines() -> None:
     with pytest.raises(BilexError, match=f"'abacus'; choose one of {', '.join(ENGINE_NAMES)}$"):
         find_engine("abacus")

@@ -20,13 +20,13 @@ needs_instruction = pytest.mark.skipif(
 
 
 def at(address: int, shape: tuple[int, ...], kind: type[np.generic]) -> np.ndarray[Any, Any]:
-    """The array at an address."""
+    """Return the array at an address."""
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
     return np.frombuffer(memoryview((ctypes.c_char * size).from_address(address)), kind).reshape(shape)
 
 
 def tile(q: int, stride: int, t: int, starts: int, scales: int, quads: int, levels: int, masks: int) -> None:
-    """What the instruction does, slowly."""
+    """Do what the instruction does, in Python."""
     targets = at(t, (int8.GROUPS, quads, 16, 4), np.int8).astype(int)
     factors = at(scales, (int8.WIDTH,), np.float32)
     for row in range(int8.ROWS):
@@ -40,7 +40,7 @@ def tile(q: int, stride: int, t: int, starts: int, scales: int, quads: int, leve
 
 @pytest.fixture(autouse=True)
 def in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without numba there is no instruction."""
+    """Replace the instruction where numba compiles nothing."""
     if config.DISABLE_JIT:
         monkeypatch.setattr(int8, "tile", tile)
 
@@ -49,17 +49,17 @@ def rows(seed: int, n: int, dimension: int, scale: float = 1.0) -> Vectors:
     return np.asarray(scale * np.random.default_rng(seed).normal(size=(n, dimension)), np.float32)
 
 
-def quantised(vectors: Vectors) -> tuple[np.ndarray, Vectors, np.ndarray]:
+def rounded_rows(vectors: Vectors) -> tuple[np.ndarray, Vectors, np.ndarray]:
     codes, facts = np.empty(vectors.shape, np.int8), np.empty((4, len(vectors)), np.float32)
     totals = np.empty(len(vectors), np.int32)
     int8.quantise(vectors, codes, facts, totals)
     return codes, facts, totals
 
 
-def test_quantise_measures_what_rounding_took_off() -> None:
+def test_quantise_measures_its_error() -> None:
     vectors = rows(1, 50, 30)
     vectors[7] = 0
-    codes, facts, totals = quantised(vectors)
+    codes, facts, totals = rounded_rows(vectors)
     rounded = codes * facts[0].astype(float)[:, None]
     assert np.abs(codes).max() == 127
     assert (totals == codes.sum(axis=1, dtype=int)).all()
@@ -70,13 +70,13 @@ def test_quantise_measures_what_rounding_took_off() -> None:
 
 
 @needs_instruction
-@pytest.mark.parametrize(("n", "m", "dimension"), [(1, 64, 1), (6, 64, 4), (7, 65, 5), (40, 200, 300), (13, 1024, 77)])
+@pytest.mark.parametrize(("n", "m", "dimension"), [(1, 64, 1), (7, 65, 5), (13, 200, 77)])
 def test_products_are_exact_and_compared_with_both_levels(n: int, m: int, dimension: int) -> None:
     rng = np.random.default_rng(2)
     queries, targets = rows(3, n, dimension), rows(4, m, dimension)
     tiles = int8.prepare_targets(targets)
     shifted, _, _ = int8.prepare_queries(queries, tiles)
-    q, t, scales = quantised(queries)[0], quantised(targets)[0], quantised(targets)[1][0]
+    q, t, scales = rounded_rows(queries)[0], rounded_rows(targets)[0], rounded_rows(targets)[1][0]
     scores = (q.astype(int) @ t.T.astype(int)).astype(np.float32) * scales
     for start in range(0, n, int8.ROWS):
         for chunk in range(tiles[3].shape[1]):
@@ -84,50 +84,50 @@ def test_products_are_exact_and_compared_with_both_levels(n: int, m: int, dimens
             levels = np.full((int8.ROWS, 2), np.inf, np.float32)
             levels[: len(block)] = rng.choice(block.ravel(), (len(block), 2))  # so that equality happens
             masks = np.zeros((int8.ROWS, 2), np.uint64)
-            int8.compare(shifted, start, tiles, chunk, levels, masks)
+            int8.compare_tile(shifted, start, tiles, chunk, levels, masks)
             for row, line in enumerate(block):
                 for which in range(2):
                     expected = [bool(score >= levels[row, which]) for score in line]
-                    assert [int8.has(masks[row, which], i) for i in range(len(line))] == expected
+                    assert [int8.bit_is_set(masks[row, which], i) for i in range(len(line))] == expected
 
 
-def test_the_margin_is_above_every_error() -> None:
+def test_the_error_margin_is_above_every_error() -> None:
     for seed, scale in ((3, 1.0), (4, 1e-6), (5, 1e6)):
         queries, targets = rows(seed, 40, 60, scale), rows(seed + 10, 80, 60)
         tiles = int8.prepare_targets(targets)
-        (q, facts, _), (t, target_facts, _) = quantised(queries), quantised(targets)
+        (q, facts, _), (t, target_facts, _) = rounded_rows(queries), rounded_rows(targets)
         slack = int8.prepare_queries(queries, tiles)[2]
         near = (q.astype(int) @ t.T.astype(int)) * facts[0].astype(float)[:, None] * target_facts[0].astype(float)
         errors = np.abs(queries.astype(float) @ targets.T.astype(float) - near)
         sizes = np.linalg.norm(queries.astype(float), axis=1) * np.linalg.norm(targets, axis=1).max()
+        margin = getattr(int8.error_margin, "py_func", int8.error_margin)
         for row in range(40):
             for column in range(80):
-                bound = getattr(int8.margin, "py_func", int8.margin)(facts, row, tiles[3], column // int8.WIDTH, slack)
+                bound = margin(facts, row, tiles[3], column // int8.WIDTH, slack)
                 assert errors[row, column] <= bound < 0.1 * sizes[row]
 
 
 @needs_instruction
-@pytest.mark.parametrize("block", [1, 97, 1024])
-@pytest.mark.parametrize("k", [1, 3, 100])
+@pytest.mark.parametrize(("block", "k"), [(97, 1), (1024, 100)])
 def test_equals_the_float32_filter(block: int, k: int) -> None:
     targets = rows(20, 500, 48)
     targets[100:200] = targets[:100]  # ties
     targets[300:] *= np.float32(1e-3)  # tiles of a very different size
     queries = np.concatenate([rows(21, 50, 48), targets[:20], np.zeros((2, 48), np.float32), rows(22, 3, 48, 1e-7)])
     chosen = np.random.default_rng(23).integers(len(targets), size=len(queries))
-    reference = topk.edge_scores(queries, targets, np.arange(len(queries)), chosen)
+    level = topk.edge_scores(queries, targets, np.arange(len(queries)), chosen)
     answers = []
-    for kind in (Int8Filter(targets), Float32Filter(targets, block)):
+    for filtered in (Int8Filter(targets), Float32Filter(targets, block)):
         best, where = np.full((len(queries), k), -np.inf), np.full((len(queries), k), -1, np.int64)
-        kind.search(queries, best, where)
+        filtered.search(queries, best, where)
         above = np.zeros(len(queries), np.int64)
-        kind.count(queries, reference, chosen, above)
+        filtered.count(queries, level, chosen, above)
         answers.append((best, where, above))
     for ours, theirs in zip(*answers, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_choice_of_the_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choose_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = rows(30, 100, 8)
     monkeypatch.setattr(int8, "available", lambda: True)
     assert isinstance(choose_filter(vectors, vectors, 64), Int8Filter)

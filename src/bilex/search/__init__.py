@@ -1,1 +1,1 @@
-"""Exact search over all pairs of words."""
+"""Exact search over all pairs of words: engines, their kernels, and the shared space."""

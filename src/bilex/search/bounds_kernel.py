@@ -1,8 +1,7 @@
-"""Upper bounds of one word's scores with all others, from vectors rounded to bytes, on any CPU.
+"""Upper bounds of one query's scores with all rows, from vectors rounded to bytes, on any CPU.
 
-For a single query it is the memory that takes the time, and bytes are a quarter of float32. How the bound comes about,
-and how vectors are rounded (`quantise`), stands in `search/int8_kernel.py`, which does the same for many queries at
-once.
+A single query is limited by memory, and bytes are a quarter of float32. `search/int8_kernel.py` explains the bound and
+rounds the vectors (`quantise`).
 """
 
 from __future__ import annotations

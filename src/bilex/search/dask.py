@@ -1,11 +1,11 @@
 """The Dask engine: the queries of a search are shared out over the workers of a cluster.
 
 Each worker has all the target vectors and runs the local engine on some of the queries, so the answers are the local
-engine's, to the bit. Targets are sent once: as long as the same rows are searched, as in the iterations of EM, only
-queries and answers travel. The matching and the M-step stay on the client.
+engine's, to the bit. Targets are sent once: while the same rows are searched, as in the iterations of EM, only queries
+and answers travel. The matching and the M-step stay on the client.
 
-A task carries its queries with it, so Dask gives it to another worker if one dies. The targets are on every worker;
-should all that had them die, they are sent again. `docs/engines.md` says how to start a cluster and how much travels.
+A task carries its queries, so Dask gives it to another worker if one dies. If all workers that had the targets die, the
+targets are sent again. `docs/engines.md` explains how to start a cluster and how much travels.
 """
 
 from __future__ import annotations
@@ -17,129 +17,133 @@ import math
 import threading
 import warnings
 from collections.abc import Generator, Iterator
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilex.errors import BilexError
 from bilex.numerics.threads import thread_count
 from bilex.numerics.types import Indices, Vectors
 from bilex.search.engine import Neighbours, Progress
-from bilex.search.local import LocalEngine
+from bilex.search.local import QUERY_BLOCK, LocalEngine
 from bilex.version import __version__
 
 __all__ = ["DaskEngine"]
 
-PATIENCE = 5.0  # seconds to wait for the scheduler
-WORKER_PATIENCE = 15.0  # seconds to wait for a first worker, and for another after the last has died
-BLOCK = 512  # queries that the local engine takes at a time
-TASK_BYTES = 4_000_000  # queries in one task at most; Dask warns of tasks above 10 MB
-TASKS_EACH = 4  # tasks for each thread of the cluster, so that a slow worker does not keep the others waiting
-ATTEMPTS = 3  # how often the targets are sent again after all the workers that had them have died
-HELD = 2  # arrays of targets that stay on the workers: some methods search in both directions by turns
+MAX_TASK_BYTES = 4_000_000  # of queries; Dask warns about tasks above 10 MB
+TASKS_PER_THREAD = 4  # so that a slow worker does not keep the others waiting
+MAX_ATTEMPTS = 3  # searches are given up after all workers with the targets have died this often
+MAX_HELD_TARGETS = 2  # arrays of targets on the workers: some methods search in both directions by turns
 
-ALONE = threading.Lock()
-"""On a worker: a task uses all the worker's threads, so one runs at a time."""
+WORKER_LOCK = threading.Lock()
+"""Held on a worker by the running task: it uses all the worker's threads, so one task runs at a time."""
 
 
 @dataclass(eq=False)
 class DaskEngine:
     """Exact search on a Dask cluster.
 
-    It connects when it is entered (or first used) and lets go when it is left or closed. An array of targets that is
-    passed again must not have been changed in place.
+    It connects when it is entered (or first used) and disconnects when it is left or closed.
 
     Parameters
     ----------
     address
         The address of a scheduler, such as ``"tcp://10.0.0.1:8786"``, or None for a cluster in this process.
     threads
-        Threads of that cluster; with an address, each worker uses its own. The answers do not depend on it.
-    rows
-        Queries in one task; by default a few tasks for each thread of the cluster. The answers do not depend on it.
+        Threads of that cluster; with an address, each worker uses its own. It does not change the answers.
+    task_rows
+        Queries in one task; by default a few tasks for each thread of the cluster. It does not change the answers.
     progress
-        Called with (queries done, queries in all) after each task.
+        Receives (queries done, queries in all) after each task.
+    connect_timeout, worker_timeout
+        Seconds to wait for the scheduler, and for a first worker or another one after the last has died.
     sent
         How many arrays of targets have been sent to the workers; for benchmarks and tests.
     """
 
     address: str | None = None
     threads: int = field(default_factory=thread_count)
-    rows: int | None = None
+    task_rows: int | None = None
     progress: Progress | None = None
+    connect_timeout: float = 5.0
+    worker_timeout: float = 15.0
     sent: int = field(default=0, init=False)
     _client: Any = field(default=None, init=False, repr=False)
     _open: contextlib.ExitStack = field(default_factory=contextlib.ExitStack, init=False, repr=False)
-    _last: Vectors | None = field(default=None, init=False, repr=False)
     _held: dict[bytes, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __enter__(self) -> DaskEngine:
-        """Connect now, and not when the vectors have been read."""
+        """Connect now, so that a wrong address is an error before the vectors are read."""
         self._connect()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of the cluster."""
+        """Disconnect."""
         self.close()
 
     def close(self) -> None:
-        """Let go of the cluster, and stop it if it is ours."""
+        """Disconnect from the cluster, and stop it if this engine started it."""
         self._held.clear()
-        self._last = self._client = None
+        self._client = None
         self._open.close()
 
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query."""
         if not 1 <= k <= len(targets):
             raise ValueError(f"k is {k}, with {len(targets)} targets")
-        found = Neighbours(np.empty((len(queries), k), np.int64), np.empty((len(queries), k)))
-        for rows, (indices, scores) in self._shared_out(queries, targets, int(k)):
-            found.indices[rows], found.scores[rows] = indices, scores
-        return found
+        indices, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
+        self._search(queries, targets, int(k), (indices, scores))
+        return Neighbours(indices, scores)
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
-        """Give the place, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
+        """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
         ranks = np.empty(len(queries), np.int64)
-        for rows, found in self._shared_out(queries, targets, chosen):
-            ranks[rows] = found
+        self._search(queries, targets, chosen, (ranks,))
         return ranks
 
-    def _shared_out(self, queries: Vectors, targets: Vectors, wanted: int | Indices) -> Iterator[tuple[slice, Any]]:
-        """Yield the answers for one block of queries after the other, as they come in."""
+    def _search(
+        self, queries: Vectors, targets: Vectors, wanted: int | Indices, found: tuple[NDArray[Any], ...]
+    ) -> None:
+        """Fill the arrays of `found` with the workers' answers as they come in."""
         done = 0
         with contextlib.closing(self._answers(queries, targets, wanted)) as answers:
-            for rows, answer in answers:
-                yield rows, answer
+            for rows, parts in answers:
+                for array, part in zip(found, parts, strict=True):
+                    array[rows] = part
                 done += rows.stop - rows.start
                 if self.progress is not None:
                     self.progress(done, len(queries))
 
     def _answers(self, queries: Vectors, targets: Vectors, wanted: int | Indices) -> Generator[tuple[slice, Any]]:
-        """Collect the answers, again where workers have died and taken something with them."""
+        """Yield the answers for each block of queries; ask again for those that died with their workers."""
+        from distributed.scheduler import KilledWorker
+
         client = self._connect()
         try:
             threads = sum(client.nthreads().values())
-            size = self.rows or task_rows(queries, threads)
+            size = self.task_rows or choose_task_rows(queries, threads)
             waiting = [slice(start, min(start + size, len(queries))) for start in range(0, len(queries), size)][::-1]
-            for _ in range(ATTEMPTS):
+            for _ in range(MAX_ATTEMPTS):
                 try:
-                    with contextlib.closing(self._collect(queries, targets, wanted, waiting, 2 * threads + 2)) as part:
+                    with contextlib.closing(self._run_tasks(queries, targets, wanted, waiting, threads)) as part:
                         yield from part
                     return
-                except lost_errors():
-                    self._forget()
-                    self._wait_for_worker()
+                except (CancelledError, KilledWorker, TimeoutError):  # workers took tasks or targets with them
+                    self._held.clear()
+                    wait_for_worker(client, self.address, self.worker_timeout)
         except OSError:
             raise BilexError(f"the Dask scheduler at {self.address} is gone; start it, and then bilex again") from None
         raise BilexError(
-            f"the Dask workers died {ATTEMPTS} times during a search; give them more memory, or use --engine local"
+            f"the Dask workers died {MAX_ATTEMPTS} times during a search; give them more memory, or use --engine local"
         )
 
-    def _collect(
-        self, queries: Vectors, targets: Vectors, wanted: int | Indices, waiting: list[slice], most: int
+    def _run_tasks(
+        self, queries: Vectors, targets: Vectors, wanted: int | Indices, waiting: list[slice], threads: int
     ) -> Generator[tuple[slice, Any]]:
-        """Submit what waits, at most so many tasks at a time, and yield what is done; `waiting` is kept true."""
+        """Run a task for each slice in `waiting`, a few at a time; afterwards it holds those that are not done."""
         from distributed import as_completed
 
         client, held = self._connect(), self._send(targets)
@@ -148,12 +152,13 @@ class DaskEngine:
 
         def submit() -> None:
             rows = waiting.pop()
-            asked = wanted if isinstance(wanted, int) else wanted[rows]
-            running[future := client.submit(search, queries[rows], held, asked, __version__, pure=False)] = rows
+            part = wanted if isinstance(wanted, int) else wanted[rows]
+            future = client.submit(search_on_worker, queries[rows], held, part, __version__, pure=False)
+            running[future] = rows
             completed.add(future)
 
         try:
-            while waiting and len(running) < most:
+            while waiting and len(running) < 2 * threads + 2:
                 submit()
             for future in completed:
                 answer = future.result()
@@ -166,74 +171,53 @@ class DaskEngine:
                 client.cancel(list(running), force=True)
 
     def _send(self, targets: Vectors) -> Any:
-        """Put the targets on all workers, if they are not there, and give the future that stands for them."""
-        if targets is not self._last:
-            key = fingerprint(targets)
-            self._held[key] = self._held.pop(key, None) or self._scatter(targets)  # the last used comes last
-            while len(self._held) > HELD:
-                self._held.pop(next(iter(self._held)))
-            self._last = targets
-        return next(reversed(self._held.values()))
-
-    def _scatter(self, targets: Vectors) -> Any:
-        self.sent += 1
-        return self._client.scatter([np.ascontiguousarray(targets)], broadcast=True, hash=False)[0]
-
-    def _forget(self) -> None:
-        """Take it that the workers have lost the targets."""
-        self._held.clear()
-        self._last = None
+        """Return the future of the targets on the workers; send them if they are not there."""
+        key = fingerprint(targets)
+        held = self._held.pop(key, None)
+        if held is None:
+            self.sent += 1
+            held = self._client.scatter([np.ascontiguousarray(targets)], broadcast=True, hash=False)[0]
+        self._held[key] = held  # the last used comes last
+        while len(self._held) > MAX_HELD_TARGETS:
+            self._held.pop(next(iter(self._held)))
+        return held
 
     def _connect(self) -> Any:
-        """Give the client; the first time, connect, and see that somebody can work and knows this version of bilex."""
+        """Return the client; the first time, connect and check the workers."""
         if self._client is None:
             distributed = find_distributed()
             with contextlib.ExitStack() as stack:
                 stack.enter_context(quiet_logs())
-                address = self.address
-                if address is None:
-                    address = stack.enter_context(own_cluster(distributed, self.threads))
-                self._client = stack.enter_context(connection(distributed, address))
-                try:
-                    self._wait_for_worker()
-                    check_versions(self._client)
-                except BaseException:
-                    self._client = None
-                    raise
-                self._open = stack.pop_all()
+                address = self.address or stack.enter_context(own_cluster(distributed, self.threads))
+                client = stack.enter_context(connection(distributed, address, self.connect_timeout))
+                wait_for_worker(client, self.address, self.worker_timeout)
+                check_cluster_versions(client)
+                self._client, self._open = client, stack.pop_all()
         return self._client
 
-    def _wait_for_worker(self) -> None:
-        try:
-            self._client.wait_for_workers(1, timeout=WORKER_PATIENCE)
-        except TimeoutError:
-            raise BilexError(
-                f"the Dask scheduler at {self.address} has no worker; start one with `dask worker {self.address}`"
-            ) from None
 
-
-def search(queries: Vectors, targets: Vectors, wanted: int | Indices, version: str) -> Any:
-    """Run on a worker: the local engine's answer, on all threads of the worker."""
+def search_on_worker(queries: Vectors, targets: Vectors, wanted: int | Indices, version: str) -> tuple[Any, ...]:
+    """Run the local engine on all threads of the worker: top_k for a number, rank for the chosen targets."""
     from distributed import get_worker
 
-    if version != __version__:  # a worker that has come since the client looked
+    if version != __version__:  # a worker that joined after the check
         raise BilexError(f"a Dask worker has bilex {__version__} and this is {version}; install the same on all")
     engine = LocalEngine(threads=get_worker().state.nthreads)
-    with ALONE:
+    with WORKER_LOCK:
         if isinstance(wanted, int):
             found = engine.top_k(queries, targets, wanted)
             return found.indices, found.scores
-        return engine.rank(queries, targets, wanted)
+        return (engine.rank(queries, targets, wanted),)
 
 
-def task_rows(queries: Vectors, threads: int) -> int:
+def choose_task_rows(queries: Vectors, threads: int) -> int:
     """Choose how many queries go into a task: whole blocks, and enough tasks to keep all workers busy."""
-    fair = math.ceil(len(queries) / max(1, TASKS_EACH * threads) / BLOCK) * BLOCK
-    return max(1, min(fair, TASK_BYTES // max(1, 4 * int(queries.shape[1]))))
+    fair = math.ceil(len(queries) / max(1, TASKS_PER_THREAD * threads) / QUERY_BLOCK) * QUERY_BLOCK
+    return max(1, min(fair, MAX_TASK_BYTES // max(1, 4 * int(queries.shape[1]))))
 
 
 def fingerprint(vectors: Vectors) -> bytes:
-    """Give a hash of the rows, so that equal rows are known again."""
+    """Return a hash of the rows, by which equal targets are recognised."""
     digest = hashlib.blake2b(repr(vectors.shape).encode(), digest_size=32)
     digest.update(np.ascontiguousarray(vectors).data if vectors.size else b"")
     return digest.digest()
@@ -248,19 +232,20 @@ def find_distributed() -> Any:
     return distributed
 
 
-def lost_errors() -> tuple[type[BaseException], ...]:
-    """Name the ways in which Dask says that workers died and took something with them."""
-    from concurrent.futures import CancelledError
-
-    from distributed import scheduler
-
-    return CancelledError, scheduler.KilledWorker, TimeoutError
+def wait_for_worker(client: Any, address: str | None, timeout: float) -> None:
+    """Wait until the cluster has at least one worker."""
+    try:
+        client.wait_for_workers(1, timeout=timeout)
+    except TimeoutError:
+        raise BilexError(
+            f"the Dask scheduler at {address} has no worker; start one with `dask worker {address}`"
+        ) from None
 
 
 @contextlib.contextmanager
 def own_cluster(distributed: Any, threads: int) -> Iterator[str]:
     """Run a cluster of one worker in this process: it shares our memory, and starts at once."""
-    here = "127.0.0.1:0"  # any free port, for nobody but this machine
+    here = "127.0.0.1:0"  # any free port, for this machine only
     with distributed.LocalCluster(
         n_workers=1,
         threads_per_worker=threads,
@@ -275,15 +260,15 @@ def own_cluster(distributed: Any, threads: int) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def connection(distributed: Any, address: str) -> Iterator[Any]:
+def connection(distributed: Any, address: str, timeout: float) -> Iterator[Any]:
     """Connect to a scheduler."""
-    # Made in two steps, to have hold of a client that does not get there and close it. Left to the garbage collector
-    # it closes itself while another one starts, and both wait for one lock.
+    # Built in two steps so that a client that fails to connect can be closed. Left to the garbage collector, it closes
+    # itself while another one starts, and both wait for one lock.
     client = object.__new__(distributed.Client)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # versions: we look ourselves, at the one that matters
-            client.__init__(address, timeout=PATIENCE, set_as_default=False)
+            warnings.simplefilter("ignore")  # of versions: `check_cluster_versions` checks the one that matters
+            client.__init__(address, timeout=timeout, set_as_default=False)
     except (OSError, ValueError) as error:  # a TimeoutError is an OSError
         with contextlib.suppress(Exception):
             client.close()
@@ -298,7 +283,7 @@ def connection(distributed: Any, address: str) -> Iterator[Any]:
         client.close()
 
 
-def check_versions(client: Any) -> None:
+def check_cluster_versions(client: Any) -> None:
     """Raise unless the scheduler and all workers have this version of bilex."""
     versions = client.get_versions(packages=["bilex"])
     parts = {"the scheduler": versions["scheduler"]}
@@ -312,7 +297,7 @@ def check_versions(client: Any) -> None:
 
 @contextlib.contextmanager
 def quiet_logs() -> Iterator[None]:
-    """Keep Dask's log off stderr: what a user has to know, the engine says itself."""
+    """Keep Dask's log off stderr: the engine reports itself what a user has to know."""
     names = ["distributed", "tornado", "tornado.application"]
     names += [name for name in logging.root.manager.loggerDict if name.startswith("distributed.")]
     before = {name: logging.getLogger(name).level for name in names}

@@ -1,7 +1,7 @@
-"""The contract of an engine: exact answers about inner products, never an n × m array.
+"""The contract of an engine: exact answers about inner products, without ever holding an n × m array.
 
-An engine's answers are those of a search in float64 over the given float32 rows, largest score first and ties by
-lower index. They do not depend on blocks, threads or machines, so engines can be exchanged freely.
+The answers are those of a search in float64 over the given float32 rows, largest score first and ties by lower index.
+They do not depend on blocks, threads or machines, so one engine can always replace another.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bilex.numerics.types import Floats, Indices, Vectors
 __all__ = ["Engine", "Neighbours", "Progress"]
 
 Progress = Callable[[int, int], None]
-"""Called with (rows done, rows in all) now and then."""
+"""Receives (rows done, rows in all) after each block."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +27,12 @@ class Neighbours:
 
 
 class Engine(Protocol):
-    """What an engine can do."""
+    """Answers the two questions that bilex asks about inner products."""
 
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query; k is at most ``len(targets)``."""
         ...
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
-        """Give the place, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
+        """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
         ...

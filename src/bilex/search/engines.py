@@ -1,4 +1,4 @@
-"""Where the top-k searches run: one small contract, one file per engine."""
+"""The engines by name."""
 
 from __future__ import annotations
 
@@ -16,11 +16,7 @@ ENGINE_NAMES = ("local", "torch", "torch=cuda", "torch=mps", "torch=cpu", "dask"
 
 
 def find_engine(name: str, *, threads: int | None = None, progress: Progress | None = None) -> Engine:
-    """Give the engine of that name.
-
-    Nothing is imported, connected or started yet. An engine that is a context manager does so when it is entered, or
-    else at its first search; `open_engine` looks after that.
-    """
+    """Return the engine of that name, without importing torch or connecting to a cluster yet."""
     kind, equals, argument = name.partition("=")
     threads = thread_count() if threads is None else threads
     if name == "local":
@@ -36,22 +32,17 @@ def find_engine(name: str, *, threads: int | None = None, progress: Progress | N
         from bilex.search.dask import DaskEngine
 
         return DaskEngine(argument or None, threads=threads, progress=progress)
-    raise BilexError(f"no engine is called {name!r}; {suggestion(name)}")
+    near = difflib.get_close_matches(name.lower(), ENGINE_NAMES, n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    raise BilexError(f"no engine is called {name!r}; {meant}choose one of {', '.join(ENGINE_NAMES)}")
 
 
 @contextmanager
 def open_engine(name: str, *, threads: int | None = None, progress: Progress | None = None) -> Iterator[Engine]:
-    """Give the engine of that name, ready to work, and close it in the end if it holds anything."""
+    """Open the engine of that name, and close it at the end if it holds anything."""
     engine = find_engine(name, threads=threads, progress=progress)
     if isinstance(engine, AbstractContextManager):
         with engine as opened:
             yield opened
     else:
         yield engine
-
-
-def suggestion(name: str) -> str:
-    """Say which engines there are, and which of them may have been meant."""
-    near = difflib.get_close_matches(name.lower(), ENGINE_NAMES, n=1)
-    meant = f"did you mean {near[0]}? " if near else ""
-    return f"{meant}choose one of {', '.join(ENGINE_NAMES)}"

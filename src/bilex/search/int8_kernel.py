@@ -1,16 +1,15 @@
 """Inner products in 8-bit integers, with a bound on their error: a faster filter than float32.
 
 Where the CPU multiplies bytes four at a time (AVX-512 VNNI), a block of scores takes a fraction of float32's time.
-Vectors are rounded to integers, row by row: ``q = a (q8 + e)`` with a scale a for each row. With q̂ = a q8 and t̂
-the rounded vectors, and ‖q - q̂‖, ‖t - t̂‖ the lengths that rounding took off (computed exactly, row by row),
+Each row is rounded to integers times a scale of its own. With q̂ and t̂ the rounded vectors,
 
     |q·t - q̂·t̂|  =  |q̂·(t - t̂) + (q - q̂)·t|  <=  ‖q̂‖ ‖t - t̂‖ + ‖q - q̂‖ ‖t‖
 
-What this leaves in doubt is computed again in float64, exactly as with the float32 filter (`search/topk_kernel.py`).
-So the answers are the same, to the bit; only the time differs. The integer products themselves are exact.
+The integer products are exact. Scores that could matter within the bound are computed again in float64, as with the
+float32 filter (`search/topk_kernel.py`), so the answers are the same to the bit.
 
-A tile of products never leaves the registers: there it is compared with each query's level, moved by the largest
-bound among the tile's targets, and only the outcome, one bit for each target, is written down.
+A tile of products never leaves the registers: it is compared there with each query's level, lowered by the largest
+bound among the tile's targets, and only the result, one bit for each target, is written to memory.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.topk_kernel import dot, insert
 
-__all__ = ["WIDTH", "available", "count", "prepare_queries", "prepare_targets", "search"]
+__all__ = ["WIDTH", "available", "count_tiles", "prepare_queries", "prepare_targets", "search_tiles"]
 
 ROWS = 6  # queries in a tile: 6 × 4 accumulators, 4 targets' registers and 1 query's fit into 32 registers
 GROUPS = 4
@@ -36,13 +35,13 @@ ROUND_UP = np.float32(1 + 2.0**-20)
 
 Bytes = NDArray[np.uint8]
 Tiles = tuple[NDArray[np.int8], NDArray[np.int32], Vectors, Vectors]
-"""The targets' integers as `pack_targets` lays them out; what takes off the queries' shift by 128, which is there since
-the instruction wants one side unsigned; the facts of `quantise`; the largest rounding error and norm of each tile."""
+"""The targets' integers in the layout of `pack_targets`; the start of each sum, which undoes the queries' shift by 128
+(the instruction wants one side unsigned); the facts of `quantise`; the largest rounding error and norm of each tile."""
 
 
 @cache
 def available() -> bool:
-    """Say whether this CPU has the instruction, and numba has not been told to compile nothing."""
+    """Check that this CPU has the instruction, and that numba may compile."""
     features = binding.get_host_cpu_features()
     return bool(features.get("avx512vnni")) and bool(features.get("avx512f")) and not config.DISABLE_JIT
 
@@ -53,9 +52,9 @@ def tile(
 ) -> Any:
     """Compare the products of ROWS queries and WIDTH targets, times the targets' `scales`, with the queries' levels.
 
-    The products' sums begin at `starts`. `levels` points to the float32 (ROWS, 2) levels, `masks` to the uint64
-    (ROWS, 2) outcomes: bit i is set where target i reaches the level. Addresses and strides are in bytes; `quads` is a
-    quarter of the dimensions.
+    The sums begin at `starts`. `levels` points to the float32 (ROWS, 2) levels, `masks` to the uint64 (ROWS, 2)
+    results: bit i is set where target i reaches the level. Addresses and strides are in bytes; `quads` is a quarter of
+    the dimensions.
     """
     word, byte, long, real = ir.IntType(32), ir.IntType(8), ir.IntType(64), ir.FloatType()
     words, many, reals = ir.VectorType(word, 16), ir.VectorType(byte, 64), ir.VectorType(real, 16)
@@ -127,7 +126,9 @@ def tile(
 
 
 @njit(cache=True, nogil=True)
-def compare(shifted: Bytes, start: int, tiles: Tiles, chunk: int, levels: Vectors, masks: NDArray[np.uint64]) -> None:
+def compare_tile(
+    shifted: Bytes, start: int, tiles: Tiles, chunk: int, levels: Vectors, masks: NDArray[np.uint64]
+) -> None:
     """Compare a tile's products with the levels of the queries from `start` on."""
     packed, starts, facts, _ = tiles
     quads, first = packed.shape[1], chunk * WIDTH
@@ -144,19 +145,19 @@ def compare(shifted: Bytes, start: int, tiles: Tiles, chunk: int, levels: Vector
 
 
 @njit(cache=True, nogil=True)
-def margin(facts: Vectors, row: int, bounds: Vectors, chunk: int, slack: Floats) -> float:
+def error_margin(facts: Vectors, row: int, bounds: Vectors, chunk: int, slack: Floats) -> float:
     """Bound the error of a query's products with all the targets of a tile."""
     return float(facts[1, row] * bounds[0, chunk] + facts[2, row] * bounds[1, chunk] + slack[row])
 
 
 @njit(cache=True, nogil=True)
-def has(mask: int, place: int) -> bool:
-    """Say whether a bit is set."""
+def bit_is_set(mask: int, place: int) -> bool:
+    """Check whether a bit is set."""
     return bool((mask >> np.uint64(place)) & np.uint64(1))
 
 
 @njit(cache=True, nogil=True)
-def search(
+def search_tiles(
     queries: Vectors,
     targets: Vectors,
     shifted: Bytes,
@@ -166,10 +167,9 @@ def search(
     best: Floats,
     where: Indices,
 ) -> None:
-    """Merge all targets into the running best k of each query, as `topk.scan_block` does with a block.
+    """Merge all targets into the running best k of each query, as `topk_kernel.scan_block` does with a block.
 
-    `shifted` and `tiles` are the integers of both sides as `prepare_queries` and `prepare_targets` lay them out; the
-    `facts` of the queries are those of `quantise`, and `slack` is the rounding of the float32 arithmetic on them.
+    `shifted`, `facts` and `slack` come from `prepare_queries`, `tiles` from `prepare_targets`.
     """
     k, bounds = best.shape[1], tiles[3]
     levels, masks = np.full((ROWS, 2), np.inf, np.float32), np.zeros((ROWS, 2), np.uint64)
@@ -179,33 +179,33 @@ def search(
             rows = min(ROWS, queries.shape[0] - start)
             for i in range(rows):
                 row, scale = start + i, facts[0, start + i]
-                low = best[row, k - 1] - margin(facts, row, bounds, chunk, slack)
+                low = best[row, k - 1] - error_margin(facts, row, bounds, chunk, slack)
                 levels[i, 0] = low / scale if scale > 0 else -np.inf
-            compare(shifted, start, tiles, chunk, levels, masks)
+            compare_tile(shifted, start, tiles, chunk, levels, masks)
             for i in range(rows):
                 if masks[i, 0] == 0:
                     continue
                 row = start + i
                 for j in range(min(WIDTH, targets.shape[0] - first)):
-                    if has(masks[i, 0], j):
+                    if bit_is_set(masks[i, 0], j):
                         insert(dot(queries[row], targets[first + j]), first + j, best[row], where[row])
 
 
 @njit(cache=True, nogil=True)
-def count(
+def count_tiles(
     queries: Vectors,
     targets: Vectors,
     shifted: Bytes,
     facts: Vectors,
     slack: Floats,
     tiles: Tiles,
-    reference: Floats,
+    level: Floats,
     chosen: Indices,
     above: Indices,
 ) -> None:
-    """Count, for each query, the targets that come before `chosen`, whose score is `reference`, as `topk.count_block`.
+    """Count, for each query, the targets that come before `chosen`, as `topk_kernel.count_block` does with a block.
 
-    The other parameters are those of `search`.
+    `level` is the score of the chosen target; the other parameters are those of `search_tiles`.
     """
     bounds = tiles[3]
     levels, masks = np.full((ROWS, 2), np.inf, np.float32), np.zeros((ROWS, 2), np.uint64)
@@ -215,25 +215,25 @@ def count(
             rows = min(ROWS, queries.shape[0] - start)
             for i in range(rows):
                 row, scale = start + i, facts[0, start + i]
-                doubt = margin(facts, row, bounds, chunk, slack)
-                levels[i, 0] = (reference[row] - doubt) / scale if scale > 0 else -np.inf
-                levels[i, 1] = (reference[row] + doubt) / scale if scale > 0 else np.inf
-            compare(shifted, start, tiles, chunk, levels, masks)
+                doubt = error_margin(facts, row, bounds, chunk, slack)
+                levels[i, 0] = (level[row] - doubt) / scale if scale > 0 else -np.inf
+                levels[i, 1] = (level[row] + doubt) / scale if scale > 0 else np.inf
+            compare_tile(shifted, start, tiles, chunk, levels, masks)
             for i in range(rows):
                 if masks[i, 0] == 0:
                     continue
                 row = start + i
                 for j in range(min(WIDTH, targets.shape[0] - first)):
-                    if has(masks[i, 1], j):
+                    if bit_is_set(masks[i, 1], j):
                         above[row] += 1
-                    elif has(masks[i, 0], j):
+                    elif bit_is_set(masks[i, 0], j):
                         score = dot(queries[row], targets[first + j])
-                        above[row] += score > reference[row] or (score == reference[row] and first + j < chosen[row])
+                        above[row] += score > level[row] or (score == level[row] and first + j < chosen[row])
 
 
 @njit(cache=True, nogil=True)
 def quantise(vectors: Vectors, codes: NDArray[np.int8], facts: Vectors, totals: NDArray[np.int32]) -> None:
-    """Round every row to integers from -127 to 127 and measure what that took off.
+    """Round every row to integers from -127 to 127 and measure the error.
 
     `facts` gets the scale, ‖rounded‖, ‖rounding error‖ and ‖vector‖, the norms rounded up; `totals` the sum of the
     integers.
@@ -276,10 +276,10 @@ def prepare_targets(targets: Vectors) -> Tiles:
 
 
 def prepare_queries(queries: Vectors, tiles: Tiles) -> tuple[Bytes, Vectors, Floats]:
-    """Round the queries: their integers plus 128, their facts, and a bound on the rounding of what is done with them.
+    """Round the queries: return their integers plus 128, their facts, and the slack of their levels.
 
-    In float32 the levels are a few roundings of terms no larger than these; what underflows is smaller still than the
-    constant.
+    The slack bounds the float32 rounding of the levels: a few roundings of terms no larger than these, and underflow
+    below the constant.
     """
     facts, codes = np.empty((4, len(queries)), np.float32), np.empty(queries.shape, np.int8)
     quantise(queries, codes, facts, np.empty(len(queries), np.int32))
@@ -291,7 +291,7 @@ def prepare_queries(queries: Vectors, tiles: Tiles) -> tuple[Bytes, Vectors, Flo
 
 
 def pack_targets(codes: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Lay targets out as the instruction wants them: 16 of them side by side, four dimensions at a time."""
+    """Arrange targets as the instruction wants them: 16 of them side by side, four dimensions at a time."""
     n, dimension = codes.shape
     quads = -(-dimension // 4)
     groups = -(-n // WIDTH) * GROUPS
@@ -303,7 +303,7 @@ def pack_targets(codes: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def aligned(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
-    """Make an array of zeros that starts at a multiple of 64 bytes, as the registers' loads need."""
+    """Return an array of zeros that starts at a multiple of 64 bytes, as the vector loads need."""
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
     room = np.zeros(size + 64, np.uint8)
     start = -room.ctypes.data % 64

@@ -1,7 +1,7 @@
 """The local engine: blocks of scores on this machine's cores, each scanned at once by a numba kernel.
 
 Every thread takes blocks of queries and walks over all the targets with one small buffer of scores, so memory is
-``threads × query_block × target_block`` numbers however long the vocabularies are.
+``threads × query_block × target_block`` numbers however large the vocabularies are.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import numpy as np
 from bilex.numerics.threads import single_threaded_blas, thread_count
 from bilex.numerics.types import Indices, Vectors
 from bilex.search.engine import Neighbours, Progress
-from bilex.search.filters import choose_filter
 
-__all__ = ["LocalEngine"]
+__all__ = ["QUERY_BLOCK", "LocalEngine"]
 
 QUERY_BLOCK = 512
 TARGET_BLOCK = 1024
@@ -30,11 +29,11 @@ class LocalEngine:
     Parameters
     ----------
     threads
-        Worker threads. The answers do not depend on it.
+        The number of worker threads. It does not change the answers.
     query_block, target_block
-        The shape of a block of scores. The answers do not depend on it.
+        The shape of a block of scores. It does not change the answers.
     progress
-        Called with (queries done, queries in all) after each block of queries.
+        Receives (queries done, queries in all) after each block of queries.
     """
 
     threads: int = field(default_factory=thread_count)
@@ -44,6 +43,8 @@ class LocalEngine:
 
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query."""
+        from bilex.search.filters import choose_filter
+
         if not 1 <= k <= len(targets):
             raise ValueError(f"k is {k}, with {len(targets)} targets")
         best = np.full((len(queries), k), -np.inf)
@@ -53,7 +54,8 @@ class LocalEngine:
         return Neighbours(where, best)
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
-        """Give the place, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
+        """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
+        from bilex.search.filters import choose_filter
         from bilex.search.topk_kernel import edge_scores
 
         level = edge_scores(queries, targets, np.arange(len(queries)), chosen)
@@ -70,6 +72,6 @@ class LocalEngine:
                 for done, _ in enumerate(pool.map(search, blocks), 1):
                     if self.progress is not None:
                         self.progress(min(done * self.query_block, count), count)
-            except BaseException:  # an interrupt: do not work off the queue first
+            except BaseException:  # after an interrupt, do not finish the queue first
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise

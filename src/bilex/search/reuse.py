@@ -1,18 +1,17 @@
 """Exact reuse between searches: an engine around another one that remembers its last answers.
 
-EM asks for the nearest targets of slowly moving queries again and again. For each query, `ReusingEngine` keeps the
-M > k nearest targets it last searched for, the query q as it was then, and b, the score of the M-th: no target
-outside the M had a score above b. When the query has moved to q', by Cauchy and Schwarz no target t outside them
-has a score above
+EM searches for the nearest targets of slowly moving queries again and again. For each query, `ReusingEngine` keeps the
+M > k nearest targets of its last search, the query q as it was then, and b, the score of the M-th: no other target had
+a score above b. For the moved query q', by the Cauchy-Schwarz inequality, no other target t has a score above
 
     q'·t  =  q·t + (q' - q)·t  <=  b + ‖q' - q‖ max ‖t‖
 
-If the k-th best of the M targets, scored afresh with q', is above that, the k best of all targets are among the M,
-and nothing has to be searched. Only the other queries are searched again. The answers are those of the engine
-inside, to the bit: the bound is checked with room for rounding, and ties across it count as not above.
+If the k-th best of the M targets, scored again with q', is above that, the k best of all targets are among the M and
+the query need not be searched. The answers equal those of the wrapped engine to the bit: the bound leaves room for
+rounding, and ties with it count as not above.
 
-The trick applies from the second search on, while the targets are the very same array and the queries are as many
-as before; otherwise everything is searched. To switch it off, use the engine inside.
+Reuse starts at the second search, and only while the targets are the same array and the queries are as many as before.
+So it helps under orthogonal maps; two-sided maps make new targets in each iteration.
 """
 
 from __future__ import annotations
@@ -26,7 +25,17 @@ from bilex.search.engine import Engine, Neighbours
 
 __all__ = ["ReusingEngine"]
 
-ROOM = 1e-9  # for rounding in float64, relative to the scores' size
+ROUNDING_MARGIN = 1e-9  # for float64, relative to the size of the scores
+
+
+@dataclass(eq=False)
+class LastSearch:
+    """The queries as they were, their kept targets, and the score of the last kept target."""
+
+    queries: Vectors
+    kept: Indices
+    bound: Floats
+    longest_target: float
 
 
 @dataclass(eq=False)
@@ -35,7 +44,7 @@ class ReusingEngine:
 
     Parameters
     ----------
-    inside
+    engine
         The engine that searches.
     keep
         How many targets are kept for each query (M). More memory, fewer searches.
@@ -43,55 +52,49 @@ class ReusingEngine:
         How many queries had to be searched the last time; for benchmarks and tests.
     """
 
-    inside: Engine
+    engine: Engine
     keep: int = 16
     searched: int = field(default=0, init=False)
     _targets: Vectors | None = field(default=None, init=False, repr=False)
-    _queries: Vectors | None = field(default=None, init=False, repr=False)
-    _kept: Indices | None = field(default=None, init=False, repr=False)
-    _bound: Floats | None = field(default=None, init=False, repr=False)
-    _longest: float = field(default=0.0, init=False, repr=False)
+    _last: LastSearch | None = field(default=None, init=False, repr=False)
 
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query."""
         if not 1 <= k < min(self.keep, len(targets)):
-            return self.inside.top_k(queries, targets, k)
-        if targets is not self._targets:  # only targets that come again are worth remembering more than was asked for
-            self._targets, self._queries, self.searched = targets, None, len(queries)
-            return self.inside.top_k(queries, targets, k)
-        if self._queries is None or self._queries.shape != queries.shape:
-            return self._start(queries, targets, k)
-        return self._again(queries, targets, k)
+            return self.engine.top_k(queries, targets, k)
+        self.searched = len(queries)
+        if targets is not self._targets:  # keeping more than k costs time: only for targets that come again
+            self._targets, self._last = targets, None
+            return self.engine.top_k(queries, targets, k)
+        if self._last is None or self._last.queries.shape != queries.shape:
+            return self._search_all(queries, targets, k)
+        return self._search_doubtful(self._last, queries, targets, k)
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
-        """Give the place of each chosen target; the engine inside does it."""
-        return self.inside.rank(queries, targets, chosen)
+        """Compute the rank of each chosen target, by the wrapped engine."""
+        return self.engine.rank(queries, targets, chosen)
 
-    def _start(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
-        """Search for everything and remember it."""
+    def _search_all(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         from bilex.search.topk_kernel import row_norms
 
-        found = self.inside.top_k(queries, targets, min(self.keep, len(targets)))
-        self.searched = len(queries)
-        self._queries = queries.copy()
-        self._kept, self._bound = found.indices, found.scores[:, -1].copy()
-        self._longest = float(row_norms(targets).max(initial=0.0))
+        found = self.engine.top_k(queries, targets, min(self.keep, len(targets)))
+        longest = float(row_norms(targets).max(initial=0.0))
+        self._last = LastSearch(queries.copy(), found.indices, found.scores[:, -1].copy(), longest)
         return Neighbours(found.indices[:, :k], found.scores[:, :k])
 
-    def _again(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
-        """Score the kept targets afresh, and search for the queries whose bound does not hold."""
+    def _search_doubtful(self, last: LastSearch, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
+        """Score the kept targets again, and search for the queries whose bound does not hold."""
         from bilex.search.topk_kernel import rescore
 
-        assert self._queries is not None and self._kept is not None and self._bound is not None
-        indices, scores, moved = rescore(queries, self._queries, targets, self._kept, k)
-        limit = self._bound + moved * self._longest
-        doubtful = np.flatnonzero(~(scores[:, -1] > limit + ROOM * (1 + np.abs(limit))))
-        if len(self._kept[0]) == len(targets):  # all targets are kept: there is none outside
+        indices, scores, moved = rescore(queries, last.queries, targets, last.kept, k)
+        limit = last.bound + moved * last.longest_target
+        doubtful = np.flatnonzero(~(scores[:, -1] > limit + ROUNDING_MARGIN * (1 + np.abs(limit))))
+        if last.kept.shape[1] == len(targets):  # all targets are kept
             doubtful = doubtful[:0]
         self.searched = len(doubtful)
         if len(doubtful):
-            found = self.inside.top_k(queries[doubtful], targets, self._kept.shape[1])
+            found = self.engine.top_k(queries[doubtful], targets, last.kept.shape[1])
             indices[doubtful], scores[doubtful] = found.indices[:, :k], found.scores[:, :k]
-            self._queries[doubtful] = queries[doubtful]
-            self._kept[doubtful], self._bound[doubtful] = found.indices, found.scores[:, -1]
+            last.queries[doubtful] = queries[doubtful]
+            last.kept[doubtful], last.bound[doubtful] = found.indices, found.scores[:, -1]
         return Neighbours(indices, scores)

@@ -1,4 +1,4 @@
-"""Scans over one block of float32 scores that give answers exact in float64.
+"""Scans of a block of float32 scores, with answers that are exact in float64.
 
 BLAS computes a block of inner products in float32, whose rounding depends on the block's shape and the number of
 threads. So the block is used only as a filter. For any order of summation,
@@ -23,14 +23,14 @@ CHUNK = 64
 
 
 def slack_factor(dimension: int) -> float:
-    """Give gamma_d, doubled to leave room for the rounding of the float64 arithmetic around it."""
+    """Return gamma_d, doubled to leave room for the rounding of the float64 arithmetic around it."""
     eps = 2.0**-24
     return 2 * dimension * eps / (1 - dimension * eps)
 
 
 @njit(cache=True, nogil=True)
 def dot(x: Vectors, y: Vectors) -> float:
-    """Inner product of two float32 rows in float64, in an order that never changes: eight sums side by side."""
+    """Compute the inner product of two float32 rows in float64, always in the same order: eight sums side by side."""
     n = x.size
     whole = n - n % 8
     sum0, sum1, sum2, sum3, sum4, sum5, sum6, sum7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -50,7 +50,7 @@ def dot(x: Vectors, y: Vectors) -> float:
 
 @njit(cache=True, nogil=True)
 def insert(score: float, target: int, best: Floats, where: Indices) -> bool:
-    """Put a target into its place among the best so far, largest score first, ties by lower index."""
+    """Insert a target among the best so far, largest score first, ties by lower index; return whether it got in."""
     place = best.size
     while place > 0 and (score > best[place - 1] or (score == best[place - 1] and target < where[place - 1])):
         place -= 1
@@ -136,7 +136,7 @@ def count_block(
 
 @njit(cache=True, nogil=True)
 def edge_scores(queries: Vectors, targets: Vectors, rows: Indices, columns: Indices) -> Floats:
-    """Float64 inner products of ``queries[rows[e]]`` and ``targets[columns[e]]`` for each edge e."""
+    """Compute the float64 inner products of ``queries[rows[e]]`` and ``targets[columns[e]]`` for each edge e."""
     scores = np.empty(rows.size, np.float64)
     for edge in range(rows.size):
         scores[edge] = dot(queries[rows[edge]], targets[columns[edge]])
@@ -145,7 +145,7 @@ def edge_scores(queries: Vectors, targets: Vectors, rows: Indices, columns: Indi
 
 @njit(cache=True, nogil=True)
 def row_norms(vectors: Vectors) -> Floats:
-    """Euclidean norm of each float32 row, in float64."""
+    """Compute the Euclidean norm of each float32 row, in float64."""
     norms = np.empty(vectors.shape[0], np.float64)
     for row in range(vectors.shape[0]):
         norms[row] = np.sqrt(dot(vectors[row], vectors[row]))
@@ -156,7 +156,7 @@ def row_norms(vectors: Vectors) -> Floats:
 def rescore(
     queries: Vectors, before: Vectors, targets: Vectors, kept: Indices, k: int
 ) -> tuple[Indices, Floats, Floats]:
-    """Score each query's kept targets afresh; give its k best, their scores, and how far the query has moved."""
+    """Score each query's kept targets again; return its k best, their scores, and how far the query has moved."""
     n, m = kept.shape
     indices, scores, moved = np.empty((n, k), np.int64), np.empty((n, k)), np.empty(n)
     for row in range(n):

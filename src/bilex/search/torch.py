@@ -1,17 +1,16 @@
-"""The torch engine: the float32 products on a GPU (CUDA or MPS) or in torch on the CPU, exact all the same.
+"""The torch engine: float32 products on a GPU (CUDA or MPS) or in torch on the CPU, with exact answers.
 
-The device only filters. For each query it gives the M > k targets of largest float32 score; these M are scored again
-on the host in float64, as the local engine scores. A target that the device left out has a float32 score of at most
-v, the smallest of the M, and so a true score of at most v + slack, the error bound of `search/topk_kernel.py`. Where
-the k-th
-best of the M is above that, the k best of all targets are proved to be among the M. The few queries for which it is
-not (ties at the edge, or scores that overflow) are searched by the local engine. `rank` counts on the device what is
-above the chosen target by more than the slack, and scores again what is within it.
+The device only filters. For each query it returns the M > k targets of largest float32 score, which are scored again
+on the host in float64, as in the local engine. The other targets have a float32 score of at most v, the smallest of
+the M, and so a true score of at most v + slack, the error bound of `search/topk_kernel.py`. If the k-th best of the M
+is above that, the k best of all targets are among the M. The few other queries (ties at the edge, or scores that
+overflow) are searched by the local engine. `rank` counts on the device the scores that are above the chosen target's
+by more than the slack, and scores again those within it.
 
-The bound holds for float32 products in any order of summation, so TF32, bfloat16 and autocast are switched off while
-the engine works. Each score that comes back is held against the bound; a device that breaks it is refused.
+The bound holds for float32 products in any order of summation, so TF32, bfloat16 and autocast are switched off during
+a search. Each score that comes back is checked against the bound, and a device that breaks it is an error.
 
-The targets are on the device once, while a search lasts; the queries follow in blocks.
+The targets are on the device once, for the duration of a search; the queries follow in blocks.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ from bilex.search.local import LocalEngine
 __all__ = ["DEVICES", "TorchEngine"]
 
 DEVICES = ("cuda", "mps", "cpu")
-SPARE = 32  # how many more than k come back from the device
-BAND = 1024  # so many targets within the slack of a query's chosen one, and the local engine counts instead
+SPARE_CANDIDATES = 32  # how many more than k come back from the device
+MAX_NEAR = 1024  # with more targets than this within the slack, the local engine counts instead
 QUERY_BLOCK = 1024
 TARGET_BLOCK = 8192  # 32 MiB of scores at a time
 
@@ -46,13 +45,13 @@ class TorchEngine:
     Parameters
     ----------
     device
-        ``"cuda"``, ``"mps"``, ``"cpu"``, or None for the first of these that there is.
+        ``"cuda"``, ``"mps"``, ``"cpu"``, or None for the first of these that is available.
     threads
-        Threads on the host. The answers do not depend on it.
+        Threads on the host. It does not change the answers.
     query_block, target_block
-        The shape of a block of scores on the device. The answers do not depend on it.
+        The shape of a block of scores on the device. It does not change the answers.
     progress
-        Called with (queries done, queries in all) after each block of queries.
+        Receives (queries done, queries in all) after each block of queries.
     doubtful
         How many queries the local engine had to search the last time; for benchmarks and tests.
     """
@@ -65,12 +64,12 @@ class TorchEngine:
     doubtful: int = field(default=0, init=False)
 
     def __enter__(self) -> TorchEngine:
-        """Find torch and the device now, and not when the vectors have been read."""
+        """Find torch and the device now, so that a missing one is an error before the vectors are read."""
         find_device(self.device)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave nothing behind: between searches the engine holds nothing."""
+        """Do nothing: the engine holds nothing between searches."""
 
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query."""
@@ -78,7 +77,7 @@ class TorchEngine:
 
         if not 1 <= k <= len(targets):
             raise ValueError(f"k is {k}, with {len(targets)} targets")
-        kept = min(k + SPARE, len(targets))
+        kept = min(k + SPARE_CANDIDATES, len(targets))
         slack = error_bound(queries, targets)
         indices, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
         proved = np.zeros(len(queries), np.bool_)
@@ -94,7 +93,7 @@ class TorchEngine:
             order = np.lexsort((columns, -exact))[:, :k]
             indices[rows] = np.take_along_axis(columns, order, axis=1)
             scores[rows] = np.take_along_axis(exact, order, axis=1)
-            limit = values.min(axis=1).astype(np.float64) + slack[rows]  # a NaN, and nothing is proved
+            limit = values.min(axis=1).astype(np.float64) + slack[rows]  # with a NaN nothing is proved
             proved[rows] = (scores[rows, -1] > limit) | (kept == len(targets))
 
         self._run(ask, settle, queries, targets)
@@ -105,7 +104,7 @@ class TorchEngine:
         return Neighbours(indices, scores)
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
-        """Give the place, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
+        """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
         from bilex.search.topk_kernel import edge_scores
 
         level = edge_scores(queries, targets, np.arange(len(queries)), chosen)
@@ -127,7 +126,7 @@ class TorchEngine:
             check_bound(exact, values, slack[rows][lines])
             ahead = (exact > level[rows][lines]) | ((exact == level[rows][lines]) & (columns < chosen[rows][lines]))
             above[rows] = count + np.bincount(lines[ahead], minlength=len(count))
-            proved[rows] = near <= BAND
+            proved[rows] = near <= MAX_NEAR
 
         self._run(ask, settle, queries, targets)
         rest = self._rest(proved)
@@ -136,7 +135,7 @@ class TorchEngine:
         return above + 1
 
     def _rest(self, proved: Any) -> Indices:
-        """Give the queries that the local engine has to search."""
+        """Return the queries that the local engine has to search."""
         rest = np.flatnonzero(~proved)
         self.doubtful = len(rest)
         return rest
@@ -148,7 +147,7 @@ class TorchEngine:
         queries: Vectors,
         targets: Vectors,
     ) -> None:
-        """Put each block of queries to the device with `ask`, and its answer, in NumPy, to `settle` on the host.
+        """Call `ask` on the device for each block of queries, and `settle` on the host with its answer in NumPy.
 
         The host settles one block while the device computes the next ones.
         """
@@ -161,19 +160,19 @@ class TorchEngine:
                     rows = slice(start, start + self.query_block)
                     answer = ask(torch, rows, upload(torch, device, queries[rows]), on_device)
                     settling.append(pool.submit(settle, rows, *(part.cpu().numpy() for part in answer)))
-                    if len(settling) > 2 * self.threads:  # the answers that wait take memory
+                    if len(settling) > 2 * self.threads:  # waiting answers take memory
                         settling.pop(0).result()
                     if self.progress is not None:
                         self.progress(min(start + self.query_block, len(queries)), len(queries))
                 for future in settling:
                     future.result()
-            except BaseException:  # an interrupt: do not work off the queue first
+            except BaseException:  # after an interrupt, do not finish the queue first
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
 
 def find_device(asked: str | None) -> tuple[Any, Any]:
-    """Import torch and choose the device; both are Any, since bilex does not need torch to be there."""
+    """Import torch and choose the device; both are Any, since torch is optional."""
     try:
         import torch
     except ImportError:
@@ -191,7 +190,7 @@ def find_device(asked: str | None) -> tuple[Any, Any]:
 
 @contextmanager
 def working(torch: Any, device: Any, threads: int) -> Iterator[None]:
-    """Let torch compute in plain float32, on so many threads of the host; afterwards all is as it was."""
+    """Make torch compute in plain float32 on this many threads of the host; restore its settings afterwards."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
@@ -209,7 +208,7 @@ def working(torch: Any, device: Any, threads: int) -> Iterator[None]:
 
 @contextmanager
 def plain_float32(torch: Any) -> Iterator[None]:
-    """Switch TF32 and bfloat16 products off: with them the error bound does not hold."""
+    """Switch TF32 and bfloat16 products off: the error bound does not hold for them."""
     places = (
         (torch.backends.cuda.matmul, torch.backends.mkldnn.matmul) if hasattr(torch.backends, "fp32_precision") else ()
     )
@@ -229,7 +228,7 @@ def plain_float32(torch: Any) -> Iterator[None]:
 
 
 def upload(torch: Any, device: Any, vectors: Vectors) -> Any:
-    """Put rows on the device; on the CPU they are not copied if torch can use them as they are."""
+    """Copy rows to the device; on the CPU they are shared if torch can use them as they are."""
     return torch.from_numpy(np.require(vectors, np.float32, ["C_CONTIGUOUS", "WRITEABLE"])).to(device)
 
 
@@ -250,7 +249,7 @@ def best_on_device(torch: Any, queries: Any, targets: Any, kept: int, width: int
 def count_on_device(torch: Any, queries: Any, targets: Any, limits: list[Any], width: int) -> tuple[Any, ...]:
     """Count, for each query, the scores above its upper limit and those between its limits; list the latter.
 
-    What cannot be compared (a NaN) is listed too. A query that has more than `BAND` is not listed any further.
+    A NaN is listed too. A query that has more than `MAX_NEAR` of them is not listed any further.
     """
     low, high = limits
     above = torch.zeros(len(queries), dtype=torch.int64, device=queries.device)
@@ -262,25 +261,25 @@ def count_on_device(torch: Any, queries: Any, targets: Any, limits: list[Any], w
         band = ~(over | (scores < low))
         above += over.sum(dim=1)
         near += band.sum(dim=1)
-        band &= (near <= BAND)[:, None]
+        band &= (near <= MAX_NEAR)[:, None]
         lines, columns = torch.nonzero(band, as_tuple=True)
         parts.append((lines, columns + first, scores[lines, columns]))
     return above, near, *(torch.cat(part) for part in zip(*parts, strict=True))
 
 
 def error_bound(queries: Vectors, targets: Vectors) -> Floats:
-    """Bound the error of each query's float32 scores, on a device that may take subnormal numbers for 0."""
+    """Bound the error of each query's float32 scores, on a device that may flush subnormal numbers to 0."""
     from bilex.search.topk_kernel import row_norms, slack_factor
 
     dimension, norms = queries.shape[1], row_norms(queries)
     longest = float(row_norms(targets).max(initial=0.0))
     slack = slack_factor(dimension) * longest * norms + dimension * 2.0**-125 * (2 + norms + longest)
-    slack[norms * longest > 1e38] = np.inf  # sums that may overflow say nothing
+    slack[norms * longest > 1e38] = np.inf  # sums that may overflow prove nothing
     return np.asarray(slack)
 
 
 def check_bound(exact: Floats, values: Vectors, slack: Floats) -> None:
-    """Raise if the device was less exact than float32 allows: then nothing that it says is proved."""
+    """Raise if the device was less exact than float32 allows: then its answers prove nothing."""
     if (np.abs(exact - values) > slack).any():
         raise BilexError(
             "torch does not compute in float32 on this device, so its answers would not be exact; use --engine local"
