@@ -1,12 +1,13 @@
 """Learn the shipped calibration, and measure how well calibrated lexicons are.
 
-``python -m tools.confidence learn DATA`` learns `bilex.confidence.assessment.SHIPPED`: runs of the default method from
-25 pairs of MUSE's train files, whose other words decide which entries are right. It also prints how well the runs of
-each pair of languages are calibrated by those of the other pairs alone.
+``python -m tools.confidence learn DATA`` learns `bilex.confidence.assessment.SHIPPED_CALIBRATION` from runs of the
+default method from 25 pairs of MUSE's train files; the other words of these files label the entries. It also prints how
+well the calibration of the other pairs of languages fits each run.
 
-``python -m tools.confidence measure DATA`` writes docs/confidence.md's figures: for English-French and English-Finnish,
-from 5,000 and from 25 pairs of MUSE's train file, with the default method, each run once. Entries of the lexicon whose
-source word is a test word are right if the test file has the pair. Nothing in bilex was chosen by these words.
+``python -m tools.confidence measure DATA`` writes the figures of docs/confidence.md: English-French and English-Finnish
+from 5,000 and from 25 pairs of MUSE's train file, with the default method. Entries of the lexicon whose source word is
+a test word are right if the test file has the pair. Nothing in bilex was chosen by these words.
+
 DATA is a folder with ``en.vec.gz``, ``fr.vec.gz``, ``fi.vec.gz`` and MUSE's ``dictionaries/``.
 """
 
@@ -25,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex import Lexicon, induce, load
-from bilex.confidence.assessment import FEATURES
-from bilex.confidence.calibration import Calibration, calibrate, calibration_error, reliability
+from bilex.confidence.assessment import EVIDENCE_FEATURES
+from bilex.confidence.calibration import Calibration, calibration_error, fit_calibration, reliability_bins
 from bilex.numerics.types import Floats
 from bilex.runs.learning import learn
 from bilex.runs.readout import build_lexicon, evidence_for, rows_of_entries
@@ -36,13 +37,11 @@ from bilex.vectors.embeddings import Embeddings
 
 DOCS = Path(__file__).parent.parent / "docs"
 BEGIN, END = "<!-- begin: python -m tools.confidence measure -->", "<!-- end -->"
-ASKED = (0.5, 0.7, 0.8, 0.9, 0.95)
+THRESHOLDS = (0.5, 0.7, 0.8, 0.9, 0.95)
 CASES = (("en-fr", 5000), ("en-fr", 25), ("en-fi", 5000), ("en-fi", 25))
-Words = Sequence[tuple[str, str]]
-
-
-LEARNT = ("en-fr", "fr-en", "en-fi", "fi-en")
-FEW = 25
+LEARNING_PAIRS = ("en-fr", "fr-en", "en-fi", "fi-en")
+SMALL_SEED = 25
+WordPairs = Sequence[tuple[str, str]]
 
 
 def read(data: Path, pair: str) -> tuple[Embeddings, Embeddings]:
@@ -51,20 +50,20 @@ def read(data: Path, pair: str) -> tuple[Embeddings, Embeddings]:
     return first, second
 
 
-def labels(lexicon: Lexicon, words: Words) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Say of each entry whether its source word is in the list, and whether the list has the pair."""
+def labels(lexicon: Lexicon, words: WordPairs) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return for each entry whether the list has its source word, and whether it has the pair."""
     asked, right = {source for source, _ in words}, set(words)
     pairs = list(zip(lexicon.source, lexicon.target, strict=True))
     return np.array([pair[0] in asked for pair in pairs]), np.array([pair in right for pair in pairs])
 
 
 def learn_shipped(data: Path) -> None:
-    """Print the coefficients for `bilex.confidence.assessment.SHIPPED`."""
+    """Print the coefficients for `bilex.confidence.assessment.SHIPPED_CALIBRATION`."""
     engine, features, right = LocalEngine(), dict[str, Floats](), dict[str, NDArray[np.bool_]]()
-    for pair in LEARNT:
+    for pair in LEARNING_PAIRS:
         source, target = read(data, pair)
         words = read_pairs(str(data / "dictionaries" / f"{pair}.0-5000.txt"))
-        seed = draw_pairs(words, FEW, source, target)
+        seed = sample_pairs(words, SMALL_SEED, source, target)
         given = {source for source, _ in seed}
         learnt = learn(source, target, seed, engine=engine)
         space, around = learnt.with_neighbours(engine)
@@ -72,10 +71,10 @@ def learn_shipped(data: Path) -> None:
         entries = rows_of_entries(lexicon, learnt)
         found = evidence_for(entries, learnt, space, around)
         known, correct = labels(lexicon, [each for each in words if each[0] not in given])
-        features[pair], right[pair] = found.features(found.places(*entries))[known], correct[known]
+        features[pair], right[pair] = found.features(found.find_edges(*entries))[known], correct[known]
         print(f"{pair}: {known.sum()} entries, {correct[known].mean():.3f} right", file=sys.stderr, flush=True)
-    for pair in LEARNT:
-        others = [other for other in LEARNT if set(other.split("-")) != set(pair.split("-"))]
+    for pair in LEARNING_PAIRS:
+        others = [other for other in LEARNING_PAIRS if set(other.split("-")) != set(pair.split("-"))]
         taught = fit([features[other] for other in others], [right[other] for other in others])
         error = calibration_error(taught.probability(features[pair]), right[pair])
         print(f"{pair}: error {error:.3f} under the calibration of {', '.join(others)}", file=sys.stderr)
@@ -85,7 +84,9 @@ def learn_shipped(data: Path) -> None:
 def fit(features: Sequence[Floats], right: Sequence[NDArray[np.bool_]]) -> Calibration:
     """Fit a calibration to the examples of several runs."""
     every = np.concatenate(features)
-    return calibrate(every, np.concatenate(right), Calibration.plain(every), worth=10)
+    spread, width = every.std(axis=0), every.shape[1]
+    start = Calibration(0.0, np.zeros(width), every.mean(axis=0), np.where(spread > 0, spread, 1.0))
+    return fit_calibration(every, np.concatenate(right), start, prior_examples=10)
 
 
 def show(found: Calibration) -> None:
@@ -93,7 +94,7 @@ def show(found: Calibration) -> None:
     print(f"    {found.intercept:.3f},")
     for name in ("coefficients", "centre", "spread"):
         print(f"    np.array([{', '.join(f'{value:.3f}' for value in getattr(found, name))}]),")
-    print(f"# {', '.join(FEATURES)}")
+    print(f"# {', '.join(EVIDENCE_FEATURES)}")
 
 
 def measure(data: Path) -> None:
@@ -105,10 +106,10 @@ def measure(data: Path) -> None:
 
 
 def measured(data: Path, pair: str, size: int) -> dict[str, Any]:
-    """Run one case, and compare the confidence of its entries with the test words."""
+    """Make one run, and compare the confidence of its entries with the test words."""
     source, target = read(data, pair)
     train, test = (read_pairs(str(data / "dictionaries" / f"{pair}.{part}.txt")) for part in ("0-5000", "5000-6500"))
-    run = induce(source, target, train if size == 5000 else draw_pairs(train, size, source, target), complete=True)
+    run = induce(source, target, train if size == 5000 else sample_pairs(train, size, source, target), complete=True)
     covered = {s for s, t in test if t in target}
     known, right = labels(run.lexicon, test)
     matched = np.array([origin != "retrieval" for origin in run.lexicon.origin])
@@ -125,17 +126,17 @@ def measured(data: Path, pair: str, size: int) -> dict[str, Any]:
     }
 
 
-def draw_pairs(train: Words, size: int, source: Embeddings, target: Embeddings) -> Words:
-    """Draw pairs of the train file, of different source words, that both have vectors."""
+def sample_pairs(train: WordPairs, size: int, source: Embeddings, target: Embeddings) -> WordPairs:
+    """Sample pairs of the train file with different source words, both of whose words have vectors."""
     usable = {s: (s, t) for s, t in reversed(train) if s in source and t in target}
     return random.Random(0).sample(sorted(usable.values()), size)
 
 
 def figures(confidence: Floats, right: NDArray[np.bool_]) -> dict[str, Any]:
-    """Give what is said of a set of entries: calibration, and what each asked-for precision yields."""
+    """Return the calibration of a set of entries, and what is left of it from each confidence on."""
     asked = {
         str(least): {"entries": int((confidence >= least).sum()), "precision": float(right[confidence >= least].mean())}
-        for least in ASKED
+        for least in THRESHOLDS
         if (confidence >= least).any()
     }
     return {
@@ -143,19 +144,19 @@ def figures(confidence: Floats, right: NDArray[np.bool_]) -> dict[str, Any]:
         "precision": float(right.mean()),
         "confidence": float(confidence.mean()),
         "error": calibration_error(confidence, right),
-        "bins": [vars(each) for each in reliability(confidence, right)],
+        "bins": [vars(each) for each in reliability_bins(confidence, right)],
         "asked": asked,
     }
 
 
-def chance(found: dict[str, Any]) -> float:
-    """Give the error that a perfect confidence would be expected to show on so few entries: noise in each bin."""
+def noise_error(found: dict[str, Any]) -> float:
+    """Return the calibration error that a perfect confidence is expected to show on so few entries."""
     noise = [each["entries"] * each["confidence"] * (1 - each["confidence"]) for each in found["bins"]]
     return float(np.sqrt(2 / np.pi * np.array(noise)).sum() / found["entries"])
 
 
 def draw(records: list[dict[str, Any]], path: Path) -> None:
-    """Draw the reliability of the matched entries: precision against confidence, a dot for each tenth."""
+    """Plot the reliability of the matched entries: precision against confidence, a dot for each bin."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -177,33 +178,28 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
 
 
 def write_page(records: list[dict[str, Any]]) -> None:
-    """Put the tables into docs/confidence.md."""
+    """Write the tables into docs/confidence.md."""
     titles = ("pair, seed", "entries", "n", "right", "mean confidence", "calibration error", "by chance alone")
     lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     for record in records:
         for name, found in record["sets"].items():
             lines.append(
                 f"| {record['pair']}, {record['seed']:,} | {name} | {found['entries']:,} | {found['precision']:.3f} | "
-                f"{found['confidence']:.3f} | {found['error']:.3f} | {chance(found):.3f} |"
+                f"{found['confidence']:.3f} | {found['error']:.3f} | {noise_error(found):.3f} |"
             )
-    lines += ["", f"| pair, seed | {' | '.join(f'at least {least:g}' for least in ASKED)} |", "|---" * 6 + "|"]
+    lines += ["", f"| pair, seed | {' | '.join(f'at least {least:g}' for least in THRESHOLDS)} |", "|---" * 6 + "|"]
     for record in records:
         asked = record["sets"]["matched"]["asked"]
-        cells = [asked.get(str(least)) for least in ASKED]
+        cells = [asked.get(str(least)) for least in THRESHOLDS]
         shown = [f"{cell['precision']:.3f} of {cell['entries']:,}" if cell else "none" for cell in cells]
         lines.append(f"| {record['pair']}, {record['seed']:,} | {' | '.join(shown)} |")
-    between(BEGIN, lines)
-
-
-def between(begin: str, lines: Sequence[str]) -> None:
-    """Put lines into docs/confidence.md after a mark, up to the next end."""
     page = (DOCS / "confidence.md").read_text("utf-8")
-    head, _, rest = page.partition(begin)
-    (DOCS / "confidence.md").write_text(head + "\n".join([begin, *lines, ""]) + END + rest.partition(END)[2], "utf-8")
+    head, _, rest = page.partition(BEGIN)
+    (DOCS / "confidence.md").write_text(head + "\n".join([BEGIN, *lines, ""]) + END + rest.partition(END)[2], "utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run it."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     actions = parser.add_subparsers(dest="action", required=True)
     work = {"learn": learn_shipped, "measure": measure}

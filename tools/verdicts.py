@@ -1,12 +1,13 @@
-"""Measure how well the verdict tells good runs from bad ones: ``python -m tools.verdicts DATA [chosen|fresh|later]``.
+"""Measure how well the verdict separates good runs from bad ones.
 
-Prints P@1, which the verdict does not know, beside the verdict and its signs, and then a summary. ``chosen`` are runs
-that the limits in `bilex.confidence.verdict` were set on; ``fresh`` are runs that nobody looked at before the limits
-stood:
-the other directions, seeds drawn at random, other sizes, and pairs of languages that the first do not have. ``later``
-are more draws from weak seeds, made after the fresh ones had moved one limit.
+``python -m tools.verdicts DATA [chosen|fresh|later]`` prints P@1, which the verdict does not know, beside
+the verdict and its signs, and then a summary. ``chosen`` are runs that the limits in `bilex.confidence.signs` were set
+on. ``fresh`` are runs that had no part in that: the opposite directions, seeds drawn at random, other sizes and other
+pairs of languages. ``later`` are more runs from weak seeds, made after the fresh ones had moved one limit. Each takes
+some minutes.
+
 DATA is a folder with ``en.vec.gz``, ``fr.vec.gz``, ``fi.vec.gz``, ``en-books-law.vec.gz``, ``de-books-law.vec.gz`` and
-MUSE's ``dictionaries/``. Each takes some minutes.
+MUSE's ``dictionaries/``.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from typing import Any
 
 import numpy as np
 
+from bilex.confidence.verdict import judge
 from bilex.induction import induce
-from bilex.report import judge
 from bilex.seeds.dictionaries import read_pairs
 from bilex.seeds.seed import SeedLike
 from bilex.vectors.embeddings import Embeddings, load
 
-Pairs = list[tuple[str, str]]
+WordPairs = list[tuple[str, str]]
 
 FILES = {"en": "en", "fr": "fr", "fi": "fi", "en-books": "en-books-law", "de-books": "de-books-law"}
-FREQUENT = 1000  # words of the dictionary that seeds are drawn from
+MAX_SEED_RANK = 1000  # seeds are drawn from so many words of the dictionary
 SEEDS = ("identical", "numerals", "5000", "25", "10", "5", "wrong")
 
 
@@ -57,7 +58,7 @@ FRESH = (("fr", "en"), ("fi", "en"), ("de-books", "en-books"), ("en", "de-books"
 
 
 def chosen() -> Iterator[Case]:
-    """Give runs that the limits were set on."""
+    """Return runs that the limits were set on."""
     yield from (Case(*pair, seed) for pair in CHOSEN for seed in SEEDS)
     for seed in ("5000", "25"):
         for name in ("xing2015", "mutual", "sinkhorn", "ibm1-em", "haghighi2008"):
@@ -69,7 +70,7 @@ def chosen() -> Iterator[Case]:
 
 
 def fresh() -> Iterator[Case]:
-    """Give runs that the limits were not set on."""
+    """Return runs that the limits were not set on."""
     yield from (Case(*pair, seed) for pair in FRESH for seed in SEEDS)
     for pair in (*CHOSEN, *FRESH[:2]):
         yield from (Case(*pair, f"{size} at random, {draw}") for size in (25, 100) for draw in (1, 2, 3))
@@ -84,21 +85,21 @@ def fresh() -> Iterator[Case]:
 
 
 def later() -> Iterator[Case]:
-    """Give runs from weak seeds, of which many fail, that no limit was set on."""
+    """Return runs from weak seeds, of which many fail, that no limit was set on."""
     for pair in (("en", "fi"), ("fi", "en"), ("fr", "fi"), ("fi", "fr")):
         yield from (Case(*pair, f"{size} at random, {draw}") for size in (15, 25) for draw in (11, 12))
         yield Case(*pair, "25 at random, 13", {"method": "mutual"})
 
 
 def harmed(pairs: tuple[tuple[str, str], ...], harms: tuple[str, ...]) -> Iterator[Case]:
-    """Give runs on vectors that cannot work."""
+    """Return runs on vectors that cannot work."""
     for pair in pairs:
         for harm in harms:
             yield from (Case(*pair, "identical", changes, harm) for changes in ({}, {"log_odds": 0.5}))
 
 
-def make_seed(name: str, pairs: Pairs, source: Embeddings, target: Embeddings) -> SeedLike:
-    """Give a seed by its name: pairs of the dictionary, the first or at random, or all with wrong translations."""
+def make_seed(name: str, pairs: WordPairs, source: Embeddings, target: Embeddings) -> SeedLike:
+    """Return a seed by its name: pairs of the dictionary, the first or at random, or all with wrong translations."""
     if name in ("identical", "numerals"):
         return name
     if name == "wrong":
@@ -110,13 +111,13 @@ def make_seed(name: str, pairs: Pairs, source: Embeddings, target: Embeddings) -
     known = [(s, first[s]) for s in dict.fromkeys(s for s, _ in pairs) if s in first]
     size, _, draw = name.partition(" at random, ")
     if draw:
-        places = np.random.default_rng(int(draw)).permutation(min(FREQUENT, len(known)))[: int(size)]
+        places = np.random.default_rng(int(draw)).permutation(min(MAX_SEED_RANK, len(known)))[: int(size)]
         return [known[place] for place in places.tolist()]
     return known[: int(size)]
 
 
 def harm(target: Embeddings, kind: str) -> Embeddings:
-    """Give the words vectors that are not theirs, or the wrong order."""
+    """Exchange the vectors of the words, or reverse their order."""
     draw = np.random.default_rng(0)
     if kind == "shuffled":
         return replace(target, vectors=draw.permutation(target.vectors))
@@ -134,8 +135,8 @@ class Data:
         self.vectors = cache(lambda name, limit: load(folder / f"{FILES[name]}.vec.gz", limit))
         self.read = cache(lambda name: read_pairs(folder / "dictionaries" / name))
 
-    def dictionary(self, source: str, target: str, part: str) -> Pairs:
-        """Give MUSE's dictionary of two languages; where there is none, by way of English."""
+    def dictionary(self, source: str, target: str, part: str) -> WordPairs:
+        """Return MUSE's dictionary of two languages; where there is none, one by way of English."""
         source, target = source.partition("-")[0], target.partition("-")[0]
         if "en" in (source, target):
             return list(self.read(f"{source}-{target}.{part}.txt"))
@@ -148,7 +149,7 @@ class Data:
 
 
 def measure(case: Case, data: Data) -> tuple[str, float]:
-    """Make a run, print its line, and give its verdict and P@1."""
+    """Make a run, print its line, and return its verdict and P@1."""
     source, target = (data.vectors(name, case.limit) for name in (case.source, case.target))
     target = harm(target, case.harm)
     seed = make_seed(case.seed, data.dictionary(case.source, case.target, "0-5000"), source, target)

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bilex.confidence.signs import seed_agreement
+from bilex.confidence.figures import seed_agreement
 from bilex.confidence.verdict import judge
 from bilex.em.progress import Reporter
 from bilex.errors import BilexError

@@ -1,4 +1,4 @@
-"""Calibration: a logistic regression beside a generic optimiser, shrinkage to the start, and the error by hand."""
+"""Calibration: logistic regression against a generic optimiser, shrinkage to the start, and the error by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from bilex.confidence.calibration import INFORMATION, Calibration, calibrate, calibration_error, reliability
+from bilex.confidence.calibration import (
+    EXAMPLE_PRECISION,
+    Calibration,
+    calibration_error,
+    fit_calibration,
+    reliability_bins,
+)
 from bilex.numerics.types import Floats
 
 START = Calibration(0.5, np.array([1.0, -0.5]), np.array([0.2, -0.1]), np.array([2.0, 0.5]))
@@ -18,32 +24,32 @@ def examples(n: int, seed: int = 0) -> tuple[Floats, np.ndarray]:
     return features, rng.random(n) < 1 / (1 + np.exp(-(0.3 + 2 * features[:, 0] - features[:, 1])))
 
 
-def test_it_is_the_maximum_a_posteriori() -> None:
+def test_the_fit_is_the_maximum_a_posteriori() -> None:
     features, right = examples(400)
     design = np.column_stack([np.ones(400), (features - START.centre) / START.spread])
     first = np.array([START.intercept, *START.coefficients])
 
     def loss(found: Floats) -> float:
         scores = np.where(right, 1, -1) * (design @ found)
-        return float(np.logaddexp(0, -scores).sum() + 50 * INFORMATION / 2 * ((found - first) ** 2).sum())
+        return float(np.logaddexp(0, -scores).sum() + 50 * EXAMPLE_PRECISION / 2 * ((found - first) ** 2).sum())
 
     expected = minimize(loss, first, method="BFGS", options={"gtol": 1e-8}).x
-    found = calibrate(features, right, START, worth=50)
+    found = fit_calibration(features, right, START, prior_examples=50)
     np.testing.assert_allclose([found.intercept, *found.coefficients], expected, atol=1e-5)
 
 
-def test_no_example_leaves_the_start_and_many_leave_nothing_of_it() -> None:
-    nothing = calibrate(np.empty((0, 2)), np.empty(0, bool), START, 100)
+def test_no_examples_keep_the_start_and_many_override_it() -> None:
+    nothing = fit_calibration(np.empty((0, 2)), np.empty(0, bool), START, 100)
     assert (nothing.intercept, *nothing.coefficients) == (START.intercept, *START.coefficients)
     features, right = examples(50_000)
-    found = calibrate(features, right, START, 100)
+    found = fit_calibration(features, right, START, 100)
     np.testing.assert_allclose(found.coefficients / START.spread, [2, -1], atol=0.1)
     assert calibration_error(found.probability(features), right) < 0.02
 
 
-def test_examples_that_are_all_right_leave_finite_coefficients() -> None:
+def test_examples_that_are_all_right_give_finite_coefficients() -> None:
     features, _ = examples(200)
-    found = calibrate(features, np.ones(200, bool), START, 100)
+    found = fit_calibration(features, np.ones(200, bool), START, 100)
     assert np.isfinite(found.coefficients).all()
     assert (found.probability(features) > 0.8).all()
 
@@ -51,7 +57,7 @@ def test_examples_that_are_all_right_leave_finite_coefficients() -> None:
 def test_the_error_is_the_mean_distance_of_confidence_and_precision() -> None:
     confidence = np.array([0.05, 0.15, 0.15, 0.95, 1.0])
     right = np.array([False, True, False, True, True])
-    bins = reliability(confidence, right)
+    bins = reliability_bins(confidence, right)
     assert [each.entries for each in bins] == [1, 2, 2]
     assert [each.precision for each in bins] == [0, 0.5, 1]
     assert calibration_error(confidence, right) == pytest.approx((0.05 + 2 * 0.35 + 2 * 0.025) / 5)

@@ -14,7 +14,7 @@ from bilex.model.prior import Prior
 from bilex.numerics.types import Floats
 from tests import oracles
 
-MOST_EDGES = 12
+MAX_EDGES = 12
 
 
 def random_graph(seed: int, n_sources: int, n_targets: int, density: float, spread: float = 2.0) -> Graph:
@@ -24,7 +24,7 @@ def random_graph(seed: int, n_sources: int, n_targets: int, density: float, spre
 
 
 def random_tree(seed: int, n: int, spread: float = 3.0) -> Graph:
-    """Hang vertex after vertex on an earlier one of the other side."""
+    """Attach each vertex to an earlier one of the other side."""
     rng = np.random.default_rng(seed)
     sides, pairs = [(0, 0), (1, 0)], [(0, 0)]
     for _ in range(n):
@@ -49,7 +49,7 @@ def enumerated(graph: Graph, prior: Prior, temperature: float = 1.0) -> Floats:
     st.sampled_from([0.3, 1.0]),
 )
 @settings(deadline=None, max_examples=60)
-def test_it_is_exact_on_trees_for_every_prior(seed: int, prior: str, temperature: float) -> None:
+def test_the_posterior_is_exact_on_trees_for_every_prior(seed: int, prior: str, temperature: float) -> None:
     graph = random_tree(seed, 8)
     belief = Prior.named(prior, log_odds=-0.4)
     found = edge_posterior(graph, belief, temperature, tolerance=1e-12)
@@ -58,9 +58,9 @@ def test_it_is_exact_on_trees_for_every_prior(seed: int, prior: str, temperature
 
 @given(st.integers(0, 2**32), st.booleans(), st.booleans())
 @settings(deadline=None, max_examples=60)
-def test_with_one_side_unlimited_it_is_exact_on_any_graph(seed: int, null: bool, sources_choose: bool) -> None:
+def test_the_posterior_is_exact_if_one_side_is_unlimited(seed: int, null: bool, sources_choose: bool) -> None:
     graph = random_graph(seed, 4, 4, 0.6)
-    assume(0 < len(graph.indices) <= MOST_EDGES and (null or not sources_choose))
+    assume(0 < len(graph.indices) <= MAX_EDGES and (null or not sources_choose))
     name = "many-to-one" if sources_choose else "one-to-many"
     prior = Prior.named(name if null else f"{name}-no-null", log_odds=0.3)
     found = edge_posterior(graph, prior)
@@ -69,13 +69,11 @@ def test_with_one_side_unlimited_it_is_exact_on_any_graph(seed: int, null: bool,
 
 
 @pytest.mark.parametrize(("prior", "most"), [("1:1", 0.005), ("1:2", 0.001), ("2:2", 0.001)])
-def test_on_small_graphs_with_cycles_it_is_close_to_enumeration_and_closer_than_transport(
-    prior: str, most: float
-) -> None:
+def test_the_posterior_is_close_to_enumeration_on_graphs_with_cycles(prior: str, most: float) -> None:
     belief, errors, transported = Prior.named(prior), list[float](), list[float]()
     for seed in range(60):
         graph = random_graph(seed, 4, 4, 0.6)
-        if not 0 < len(graph.indices) <= MOST_EDGES:
+        if not 0 < len(graph.indices) <= MAX_EDGES:
             continue
         exact, found = enumerated(graph, belief), edge_posterior(graph, belief, tolerance=1e-10)
         assert found.error < 1e-10
@@ -89,10 +87,10 @@ def test_on_small_graphs_with_cycles_it_is_close_to_enumeration_and_closer_than_
         assert np.mean(errors) < np.mean(transported) / 10
 
 
-def test_as_the_temperature_falls_it_becomes_the_best_matching() -> None:
+def test_at_low_temperature_the_posterior_is_the_best_matching() -> None:
     graph = random_graph(3, 30, 30, 0.2)
     matching = solve(graph, Prior())
-    chosen = edge_posterior(graph, Prior(), 0.01, rounds=5000).probabilities > 0.5
+    chosen = edge_posterior(graph, Prior(), 0.01, max_rounds=5000).probabilities > 0.5
     assert set(zip(graph.rows[chosen], graph.indices[chosen], strict=True)) == set(
         zip(matching.source, matching.target, strict=True)
     )
@@ -102,13 +100,13 @@ def test_as_the_temperature_falls_it_becomes_the_best_matching() -> None:
 @settings(deadline=None, max_examples=40)
 def test_no_word_is_used_more_often_than_the_prior_allows(seed: int, spread: float) -> None:
     graph = random_graph(seed, 20, 15, 0.3, spread)
-    found = edge_posterior(graph, Prior(), tolerance=1e-9, rounds=100_000)
+    found = edge_posterior(graph, Prior(), tolerance=1e-9, max_rounds=100_000)
     assume(found.error < 1e-9)
     assert (np.bincount(graph.rows, found.probabilities) <= 1 + 1e-6).all()
     assert (np.bincount(graph.indices, found.probabilities) <= 1 + 1e-6).all()
 
 
-def test_extreme_weights_are_probabilities_still() -> None:
+def test_extreme_weights_give_probabilities() -> None:
     graph = Graph.from_edges(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1e5, -1e5, 1e5]), (2, 2))
     for prior in ("1:1", "2:2", "one-to-many-no-null"):
         found = edge_posterior(graph, Prior.named(prior)).probabilities

@@ -40,7 +40,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
         reporter.stage("judging")
         verdict = judge(loaded)
         place = output or str(Path(run) / REPORT)
-        write_report(loaded, place, find_engine("local", progress=reporter.rows))
+        write_report(loaded, place, find_engine("local", progress=reporter.rows), verdict)
     if as_json:
         print_json({"report": place, "verdict": verdict.summary(), "figures": asdict(verdict.figures)})
     elif not quiet:

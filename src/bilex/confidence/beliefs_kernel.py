@@ -4,13 +4,13 @@ The density over edge sets m that use no vertex v more than b_v times is
 
     p(m) = (1 / Z) Π over e in m of λ_e,    λ_e = exp(logits_e)
 
-The message x of vertex v along its edge e says how willing v is to take e, given what the rest of the graph tells its
+The message x of vertex v along its edge e is v's willingness to take e, given the messages that v receives along its
 other edges f: with ``y_f = λ_f x_f`` (x_f from the other end of f) and E_k the sum of the products of k different y,
 
     x = (E_0 + ... + E_(b-1)) / (E_0 + ... + E_b),    which for b = 1 is 1 / (1 + Σ y_f)
 
-and at the fixed point e is in m with odds λ_e times the messages of its two ends. On a graph without cycles that is
-exact, and so it is where one side has no limit, because then each word of the other side decides alone.
+At the fixed point e is in m with odds λ_e times the messages of its two ends. This is exact on a graph without cycles,
+and where one side has no limit, because then each word of the other side decides alone.
 """
 
 from __future__ import annotations
@@ -24,38 +24,40 @@ from bilex.numerics.types import Floats, Indices
 __all__ = ["marginals"]
 
 UNLIMITED = 0  # as a capacity
-LARGEST = 300.0  # of a logit either way: products of two such odds are still finite
-SURE = 1e300  # the message of a word that must be matched and has one edge only
+MAX_LOGIT = 300.0  # of either sign: the product of two such odds is still finite
+FORCED = 1e300  # the message of a word that must be matched and has only one edge
 
 
 @njit(cache=True, nogil=True)
-def chance(odds: float) -> float:
-    """Turn odds, also infinite ones, into a probability."""
+def to_probability(odds: float) -> float:
+    """Convert odds, which may be infinite, into a probability."""
     return 1.0 - 1.0 / (1.0 + odds) if odds > 1.0 else odds / (1.0 + odds)
 
 
 @njit(cache=True, nogil=True)
-def extend(before: Floats, field: float, after: Floats) -> None:
-    """Take one more field into the sums of products."""
+def add_field(before: Floats, field: float, after: Floats) -> None:
+    """Extend the sums of products by one more field."""
     after[0] = before[0]
     for degree in range(1, before.size):
         after[degree] = before[degree] + field * before[degree - 1]
 
 
 @njit(cache=True, nogil=True)
-def tell(fields: Floats, capacity: int, null: bool, prefix: Floats, suffix: Floats, messages: Floats) -> None:
-    """Compute a vertex's message along each of its edges from the fields of the others.
+def compute_messages(
+    fields: Floats, capacity: int, null: bool, prefix: Floats, suffix: Floats, messages: Floats
+) -> None:
+    """Compute a vertex's message along each of its edges from the fields of its other edges.
 
-    Sums before and after an edge are put together, since taking one field off the sum of all would lose the small.
+    The sums before and after an edge are combined, because subtracting its field from the total would lose precision.
     """
     n = fields.size
     prefix[0, :] = 0.0
     suffix[n, :] = 0.0
     prefix[0, 0] = suffix[n, 0] = 1.0
     for place in range(n):
-        extend(prefix[place], fields[place], prefix[place + 1])
+        add_field(prefix[place], fields[place], prefix[place + 1])
     for place in range(n - 1, -1, -1):
-        extend(suffix[place + 1], fields[place], suffix[place])
+        add_field(suffix[place + 1], fields[place], suffix[place])
     for place in range(n):
         willing, total = 0.0, 0.0
         for degree in range(capacity + 1):
@@ -66,14 +68,14 @@ def tell(fields: Floats, capacity: int, null: bool, prefix: Floats, suffix: Floa
                 willing += products
             if null or degree == capacity:
                 total += products
-        messages[place] = willing / total if total > 0.0 else SURE
+        messages[place] = willing / total if total > 0.0 else FORCED
 
 
 @njit(cache=True, nogil=True)
-def speak(
-    pointers: Indices, edges: Indices, odds: Floats, heard: Floats, capacity: int, null: bool, said: Floats
+def update_side(
+    pointers: Indices, edges: Indices, odds: Floats, incoming: Floats, capacity: int, null: bool, outgoing: Floats
 ) -> float:
-    """Let every vertex of one side speak; returns the largest change of an edge's probability by that."""
+    """Update the messages of all vertices of one side; return the largest change of an edge's probability."""
     widest = 0
     for vertex in range(pointers.size - 1):
         widest = max(widest, pointers[vertex + 1] - pointers[vertex])
@@ -84,13 +86,14 @@ def speak(
         start, degree = pointers[vertex], pointers[vertex + 1] - pointers[vertex]
         for place in range(degree):
             edge = edges[start + place]
-            fields[place] = odds[edge] * heard[edge]
-        tell(fields[:degree], capacity, null, prefix, suffix, messages)
+            fields[place] = odds[edge] * incoming[edge]
+        compute_messages(fields[:degree], capacity, null, prefix, suffix, messages)
         for place in range(degree):
             edge = edges[start + place]
-            before, after = chance(fields[place] * said[edge]), chance(fields[place] * messages[place])
+            before = to_probability(fields[place] * outgoing[edge])
+            after = to_probability(fields[place] * messages[place])
             change = max(change, abs(after - before))
-            said[edge] = messages[place]
+            outgoing[edge] = messages[place]
     return change
 
 
@@ -104,28 +107,30 @@ def marginals(
     target_capacity: int,
     null: bool,
     tolerance: float,
-    most_rounds: int,
+    max_rounds: int,
 ) -> tuple[Floats, float]:
-    """Give each edge's probability to be in m, and the largest change in the last round.
+    """Return the probability of each edge, and the largest change in the last round.
 
     A capacity of 0 means no limit. Without `null` each word of the limited side has exactly one edge.
     """
-    odds = np.exp(np.minimum(np.maximum(logits, -LARGEST), LARGEST))
+    odds = np.exp(np.minimum(np.maximum(logits, -MAX_LOGIT), MAX_LOGIT))
     by_source = np.arange(indices.size)
     pointers, by_target = transpose(indices, n_targets)
     from_source, from_target = np.ones(indices.size), np.ones(indices.size)
     change = 0.0
-    if target_capacity == UNLIMITED:  # one side decides alone: its first word is its last
-        speak(indptr, by_source, odds, from_target, source_capacity, null, from_source)
+    if target_capacity == UNLIMITED:  # each source decides alone: one update is enough
+        update_side(indptr, by_source, odds, from_target, source_capacity, null, from_source)
     elif source_capacity == UNLIMITED:
-        speak(pointers, by_target, odds, from_source, target_capacity, null, from_target)
+        update_side(pointers, by_target, odds, from_source, target_capacity, null, from_target)
     else:
-        for _ in range(most_rounds):
-            change = speak(indptr, by_source, odds, from_target, source_capacity, null, from_source)
-            change = max(change, speak(pointers, by_target, odds, from_source, target_capacity, null, from_target))
+        for _ in range(max_rounds):
+            change = update_side(indptr, by_source, odds, from_target, source_capacity, null, from_source)
+            change = max(
+                change, update_side(pointers, by_target, odds, from_source, target_capacity, null, from_target)
+            )
             if change < tolerance:
                 break
     probabilities = np.empty(indices.size)
     for edge in range(indices.size):
-        probabilities[edge] = chance(odds[edge] * from_source[edge] * from_target[edge])
+        probabilities[edge] = to_probability(odds[edge] * from_source[edge] * from_target[edge])
     return probabilities, change

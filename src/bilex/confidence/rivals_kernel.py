@@ -1,4 +1,4 @@
-"""The heaviest edge of each word and the weight of the next, in one pass over the edges, in numba."""
+"""The heaviest edge of each word and the weight of its second, in one pass over the edges, in numba."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["top_two"]
 
 @njit(cache=True, nogil=True)
 def top_two(words: Indices, weights: Floats, n_words: int) -> tuple[Indices, Floats]:
-    """Give each word's heaviest edge, the first of equals, or -1; and the weight of its next, or minus infinity."""
+    """Return each word's heaviest edge (the first of equals, -1 if none) and the second largest weight (or -inf)."""
     best, second = np.full(n_words, -1, np.int64), np.full(n_words, -np.inf)
     for edge in range(words.size):
         word = words[edge]

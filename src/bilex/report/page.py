@@ -1,4 +1,4 @@
-"""The page itself: one HTML file that needs nothing else, from a template that escapes all it is given."""
+"""The page itself: one HTML file that needs nothing else, from a template that escapes everything."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import hashlib
 import re
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
 
-from bilex.confidence.signs import gather, induced_pairs
-from bilex.confidence.verdict import decide
-from bilex.confidence.wording import language_of, number, ordinal, percent, visible
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup, escape
+
+from bilex.confidence.figures import induced_pairs
+from bilex.confidence.verdict import Verdict
+from bilex.numerics.formatting import format_number, format_percent
 from bilex.report import contents, reproduce
+from bilex.report.words import guess_language, make_visible
 from bilex.runs.run import Run
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
+from bilex.vectors.embeddings import Embeddings
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
+__all__ = ["render_report"]
 
-__all__ = ["render"]
-
-ROWS = 8  # of the table of iterations; of a longer one the beginning and the end
+ITERATION_TABLE_END = 4  # a long table shows so many iterations of its beginning and of its end
 
 
 @dataclass(frozen=True)
@@ -34,79 +34,59 @@ class Side:
     language: str
     words: int
 
+    @classmethod
+    def of(cls, embeddings: Embeddings, label: str) -> Side:
+        """Describe the vectors of a language; `label` is for those without a name."""
+        return cls(embeddings.name or label, guess_language(embeddings.name), len(embeddings))
 
-def render(run: Run, engine: Engine | None = None) -> str:
-    """Give the report of a run as HTML; the same run gives the same bytes."""
-    from markupsafe import Markup
 
-    info, pairs = run.info, induced_pairs(run)
-    evidence = gather(run, pairs)
-    source, target = (
-        Side(side.name or fallback, language_of(side.name), len(side))
-        for side, fallback in ((run.source, "source"), (run.target, "target"))
-    )
-    style = read("style.css")
+def render_report(run: Run, verdict: Verdict, engine: Engine | None = None) -> str:
+    """Return the report of a run as HTML; the same run gives the same bytes."""
+    info, pairs, space = run.info, induced_pairs(run), run.space
+    source, target = Side.of(run.source, "source"), Side.of(run.target, "target")
+    style = read_resource("style.css")
     gaps = [each["certificate_gap"] for each in info["iterations"]]
     proved = bool(gaps) and all(gap is not None for gap in gaps)
     command, recorded = reproduce.command_line(info)
-    rows, left_out = iteration_rows(info["iterations"])
-    return (
-        environment()
-        .from_string(read("page.html"))
-        .render(
-            info=info,
-            source=source,
-            target=target,
-            evidence=evidence,
-            verdict=decide(evidence, info["configuration"]),
-            style=Markup(style),  # ours; nothing of the run is in it
-            style_hash=base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii"),
-            proved=proved,
-            largest_gap=max(gaps) if proved else 0.0,
-            iteration_charts=contents.iteration_charts(info["iterations"]),
-            iteration_rows=rows,
-            iterations_left_out=left_out,
-            score_chart=contents.score_chart(pairs) if len(pairs) else None,
-            share_chart=contents.share_chart(pairs, evidence.seen, (source.label, target.label)),
-            target_hubs=contents.hubs(run),
-            source_hubs=contents.hubs(run, reverse=True),
-            samples=contents.samples(pairs),
-            expected=run.lexicon.expected_precision if run.lexicon.confidence is not None and len(pairs) else None,
-            doubts=contents.competitors(run, pairs, engine or LocalEngine()),
-            command=command,
-            recorded=recorded,
-            inputs=reproduce.inputs(info),
-            settings=reproduce.settings(info),
-            circumstances=reproduce.circumstances(info),
-        )
+    template = make_environment().from_string(read_resource("page.html"))
+    return template.render(
+        info=info,
+        source=source,
+        target=target,
+        verdict=verdict,
+        style=style,
+        style_hash=base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii"),
+        proved=proved,
+        largest_gap=max(gaps) if proved else 0.0,
+        iteration_charts=contents.iteration_charts(info["iterations"]),
+        table_end=ITERATION_TABLE_END,
+        score_chart=contents.score_chart(pairs) if len(pairs) else None,
+        matched_chart=contents.matched_chart(pairs, verdict.figures.seen, (source.label, target.label)),
+        target_hubs=contents.hub_words(space.source_nearest, run.target.words, run.source.words),
+        source_hubs=contents.hub_words(space.target_nearest, run.source.words, run.target.words),
+        samples=contents.entry_samples(pairs),
+        expected=run.lexicon.expected_precision if run.lexicon.confidence is not None and len(pairs) else None,
+        doubts=contents.doubtful_entries(run, pairs, engine or LocalEngine()),
+        command=command,
+        recorded=recorded,
+        inputs=reproduce.inputs(info),
+        settings=reproduce.settings(info),
+        circumstances=reproduce.circumstances(info),
     )
 
 
-def read(name: str) -> str:
+def read_resource(name: str) -> str:
     """Read a file of this package."""
     return (files("bilex.report") / name).read_text("utf-8")
 
 
-def environment() -> Environment:
-    """Make a template engine that escapes everything, and stops at a name that does not exist."""
-    from jinja2 import Environment, StrictUndefined
-
+def make_environment() -> Environment:
+    """Return a template engine that escapes everything and raises on an undefined name."""
     made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.filters.update(visible=visible, number=number, percent=percent, ordinal=ordinal, code=code)
+    made.filters.update(visible=make_visible, number=format_number, percent=format_percent, code=mark_code)
     return made
 
 
-def code(sentence: str) -> Markup:
-    """Set what stands between backticks as code."""
-    from markupsafe import Markup, escape
-
+def mark_code(sentence: str) -> Markup:
+    """Turn text between backticks into code elements."""
     return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(sentence))))
-
-
-def iteration_rows(iterations: list[dict[str, Any]]) -> tuple[list[dict[str, Any] | None], int]:
-    """Give the rows of the table, with None where some were left out, and how many those are."""
-    rows: list[dict[str, Any] | None] = [{"place": place, **each} for place, each in enumerate(iterations, 1)]
-    if len(rows) <= ROWS:
-        return rows, 0
-    half = ROWS // 2
-    return [*rows[:half], None, *rows[-half:]], len(rows) - 2 * half

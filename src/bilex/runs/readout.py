@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bilex.confidence.assessment import Evidence, Known, assess, gather
+from bilex.confidence.assessment import EdgeEvidence, KnownTranslations, assess_entries, gather_edge_evidence
 from bilex.lexicon.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
 from bilex.model.constraints import Pairs, rows_of
 from bilex.model.edge_prior import Features
@@ -74,8 +74,8 @@ def with_confidence(
     """
     seed, entries = learnt.seed, rows_of_entries(lexicon, learnt)
     dictionary = seed.name not in SEED_NAMES and not seed.reviewed
-    known = Known((seed.source, seed.target), seed.unanswered) if dictionary else None
-    confidence, about = assess(evidence_for(entries, learnt, space, around), entries, known)
+    known = KnownTranslations((seed.source, seed.target), seed.unanswered) if dictionary else None
+    confidence, about = assess_entries(evidence_for(entries, learnt, space, around), entries, known)
     if dictionary or seed.reviewed:
         confidence = np.where([origin == SEED for origin in lexicon.origin], 1.0, confidence)
     return replace(lexicon, confidence=confidence), about
@@ -90,14 +90,14 @@ def rows_of_entries(lexicon: Lexicon, learnt: Learnt) -> tuple[Indices, Indices]
 
 def evidence_for(
     entries: tuple[Indices, Indices], learnt: Learnt, space: SharedSpace, around: NeighbourLists
-) -> Evidence:
+) -> EdgeEvidence:
     """Gather what speaks for the entries, under maps that they themselves had no part in."""
     source, target, settings, trained = learnt.source, learnt.target, learnt.method.settings(), learnt.trained()
 
     def refit(rows: Indices, columns: Indices) -> Theta:
         return Theta.from_pairs(source.vectors[rows], target.vectors[columns], settings.maps, settings.steps)
 
-    return gather(
+    return gather_edge_evidence(
         (source.vectors, target.vectors),
         space,
         around,

@@ -1,0 +1,216 @@
+"""The figures that a verdict is drawn from: what a run shows about itself, without a gold dictionary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilex.evaluation.hubness import skewness
+from bilex.lexicon.lexicon import RETRIEVAL, Entry, Lexicon, plain
+from bilex.numerics.types import Floats, Indices
+from bilex.runs.run import Run
+from bilex.search.engine import Engine
+from bilex.search.space import SharedSpace
+
+__all__ = ["MIN_WORDS", "InducedPairs", "RunFigures", "induced_pairs", "measure_run", "seed_agreement"]
+
+FREQUENT_WORDS = 5000  # vocabularies of all sizes are judged by their most frequent words
+MIN_WORDS = 100  # on a side, to judge by
+MIN_PAIRS = 30  # to correlate
+MAX_SEED_WORDS = 1000
+SEED_RANK = 5  # a seed translation agrees if CSLS ranks it so or better
+ZIPF_WORDS = 3000  # the order of a vocabulary is judged by its first words
+MIN_ZIPF = 0.06  # correlation of rank and length in a vocabulary that is in order of frequency
+MAX_ALPHABETICAL = 0.97  # share of its words that follow the word before in the alphabet
+
+
+@dataclass(frozen=True, eq=False)
+class InducedPairs:
+    """The entries of a lexicon that were induced, and their rows (-1 where a word is not in the vocabulary).
+
+    The lexicon is as ``lexicon.tsv`` holds it, so that a run is judged the same before and after it is saved.
+    """
+
+    lexicon: Lexicon
+    rows: Indices
+    columns: Indices
+
+    def __len__(self) -> int:
+        return len(self.lexicon)
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Where both words are in the vocabularies; a word that contains a tab is saved without it."""
+        return (self.rows >= 0) & (self.columns >= 0)
+
+    def entries(self, places: Sequence[int]) -> tuple[Entry, ...]:
+        """Return the entries at these places, which must be in ascending order."""
+        return tuple(self.lexicon.where(np.isin(np.arange(len(self)), places)))
+
+
+def induced_pairs(run: Run) -> InducedPairs:
+    """Return a run's lexicon without the entries that were only looked up (`complete`)."""
+    found = run.lexicon.where(np.array([origin != RETRIEVAL for origin in run.lexicon.origin], bool))
+    lexicon = replace(
+        found,
+        source=tuple(map(plain, found.source)),
+        target=tuple(map(plain, found.target)),
+        score=np.array([float(f"{score:.6f}") for score in found.score.tolist()], np.float64),
+    )
+    rows, columns = (
+        np.array([side.index.get(word, -1) for word in words], np.int64)
+        for side, words in ((run.source, lexicon.source), (run.target, lexicon.target))
+    )
+    return InducedPairs(lexicon, rows, columns)
+
+
+@dataclass(frozen=True)
+class RunFigures:
+    """The figures of a verdict. Frequent words are the first `FREQUENT_WORDS` of those that the matching saw."""
+
+    pairs: int
+    seen: tuple[int, int]  # words of each language that the matching saw
+    matched: float  # share of the frequent words that were matched, in the language where it is smaller
+    mutual: float  # share of the pairs whose words are each other's nearest neighbours
+    cosine: float  # mean over the pairs
+    returning: float  # share of the frequent source words that are the nearest neighbour of their nearest neighbour
+    frequency: float | None  # `frequency_agreement`; None if there are too few pairs or `ordered` is false
+    ordered: bool  # whether both vocabularies seem to be in order of frequency
+    hubness: float  # skewness of how often a frequent word is a nearest neighbour, in the worse direction
+    largest_hub: float  # share of the frequent words whose nearest neighbour is the largest hub
+    seed_words: int  # source words of the seed that the matching saw
+    seed_kept: float | None  # share of them with a seed translation in the matching; None in older runs
+    seed_near: float | None  # share of them with a seed translation among their five best by CSLS
+    rise: float | None  # of the log-likelihood from the first iteration to the last; None if EM does not maximise it
+    iterations: int
+    stopped: str
+
+
+def measure_run(run: Run) -> RunFigures:
+    """Compute the figures of a run."""
+    pairs, seen = induced_pairs(run), words_seen(run)
+    frequent = (min(seen[0], FREQUENT_WORDS), min(seen[1], FREQUENT_WORDS))
+    iterations = run.info["iterations"]
+    agreement = run.info["configuration"]["seed"].get("agreement") or {}
+    words = int(agreement.get("words", 0))
+    ordered = is_frequency_ordered(run.source.words) and is_frequency_ordered(run.target.words)
+    of_source, of_target = run.space.source_nearest, run.space.target_nearest
+    returning = of_target[of_source[: frequent[0]]] == np.arange(frequent[0])
+    counts = [nearest_counts(of_source, frequent), nearest_counts(of_target, frequent[::-1])]
+    matched = min(count_below(pairs.rows, frequent[0]), count_below(pairs.columns, frequent[1])) / min(frequent)
+    return RunFigures(
+        pairs=len(pairs),
+        seen=seen,
+        matched=run.info.get("confidence", {}).get("matched", matched),  # before unsure entries were left out
+        mutual=float(pairs.lexicon.mutual.mean()) if len(pairs) else 0.0,
+        cosine=float(pairs.lexicon.score.mean()) if len(pairs) else 0.0,
+        returning=float(returning.mean()),
+        frequency=frequency_agreement(pairs) if ordered else None,
+        ordered=ordered,
+        hubness=max(skewness(each) for each in counts),
+        largest_hub=max(float(each.max() / max(each.sum(), 1)) for each in counts),
+        seed_words=words,
+        seed_kept=agreement["matched"] / words if words else None,
+        seed_near=agreement["near"] / words if words else None,
+        rise=likelihood_rise(iterations) if maximises_likelihood(run.info["configuration"]["method"]) else None,
+        iterations=len(iterations),
+        stopped=run.info["stopped"],
+    )
+
+
+def maximises_likelihood(method: dict[str, Any]) -> bool:
+    """Check whether both steps of a method maximise the log-likelihood, so that its rise means something."""
+    paper = {"maps": "orthogonal", "weights": "likelihood", "slack": 0, "supervision": "start", "edge_prior": "uniform"}
+    return method["self_learning"] and all(method.get(part, value) == value for part, value in paper.items())
+
+
+def likelihood_rise(iterations: list[dict[str, Any]]) -> float:
+    """Return by how much the log-likelihood rose."""
+    return float(iterations[-1]["log_likelihood"] - iterations[0]["log_likelihood"]) if iterations else 0.0
+
+
+def words_seen(run: Run) -> tuple[int, int]:
+    """Count the words of each language that the matching saw; without self-learning these are all words."""
+    method = run.info["configuration"]["method"]
+    max_rank = method["max_rank"] if method["self_learning"] else None
+    return (len(run.source.top(max_rank)), len(run.target.top(max_rank)))
+
+
+def count_below(rows: Indices, limit: int) -> int:
+    """Count the different rows from 0 to `limit`."""
+    return len(np.unique(rows[(rows >= 0) & (rows < limit)]))
+
+
+def nearest_counts(nearest: Indices, frequent: tuple[int, int]) -> Indices:
+    """Count how often each frequent word is the nearest neighbour of a frequent word of the other language."""
+    near = nearest[: frequent[0]]
+    return np.bincount(near[near < frequent[1]], minlength=frequent[1])
+
+
+def frequency_agreement(pairs: InducedPairs) -> float | None:
+    """Return Spearman's correlation of the two words' frequency ranks, over the pairs of at least median cosine.
+
+    Translations are about as frequent in both languages, and the model knows nothing of frequency. The other half of
+    the pairs is half noise even in good runs.
+    """
+    if not len(pairs):
+        return None
+    chosen = pairs.known & (pairs.lexicon.score >= np.median(pairs.lexicon.score))
+    return spearman(pairs.rows[chosen], pairs.columns[chosen])
+
+
+def is_frequency_ordered(words: Sequence[str]) -> bool:
+    """Check whether words seem to be in order of frequency: rarer words are longer (Zipf), and not alphabetical.
+
+    The correlation of rank and length is 0.14 to 0.34 in the vocabularies that were measured (English, French, German,
+    Finnish), and within 0.02 of 0 if they are shuffled. A few words are always accepted.
+    """
+    words = words[:ZIPF_WORDS]
+    if len(words) < MIN_WORDS:
+        return True
+    rising = sum(one <= other for one, other in pairwise(words)) / (len(words) - 1)
+    lengths = np.array([len(word) for word in words])
+    return rising < MAX_ALPHABETICAL and (spearman(np.arange(len(words)), lengths) or 0.0) > MIN_ZIPF
+
+
+def spearman(first: Indices, second: Indices) -> float | None:
+    """Return the rank correlation of two columns; None if there are few values or all are the same."""
+    if len(first) < MIN_PAIRS or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return None
+    return float(np.corrcoef(mean_ranks(first), mean_ranks(second))[0, 1])
+
+
+def mean_ranks(values: Indices) -> Floats:
+    """Rank values; equal ones share the mean of their ranks."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]
+
+
+def seed_agreement(
+    seed: tuple[Indices, Indices],
+    induced: tuple[Indices, Indices],
+    max_rank: int | None,
+    space: SharedSpace,
+    engine: Engine,
+) -> dict[str, int]:
+    """Count the seed's source words, those matched as in the seed, and those with a seed translation near by CSLS.
+
+    Words are counted, not pairs, because a seed may give a word several translations. Only pairs of two frequent words
+    that the matching saw count: a word that is frequent in one language and rare in the other, though spelt the same,
+    is mostly a foreign word there.
+    """
+    rows, columns = seed
+    limit = FREQUENT_WORDS if max_rank is None else min(max_rank, FREQUENT_WORDS)
+    kept = (rows < limit) & (columns < limit)
+    words = np.unique(rows[kept])[:MAX_SEED_WORDS]
+    kept &= np.isin(rows, words)
+    rows, columns = rows[kept], columns[kept]
+    near = space.rank(rows, columns, "csls", engine) <= SEED_RANK if len(rows) else np.zeros(0, bool)
+    size = len(space.target)
+    matched = np.isin(rows * size + columns, induced[0] * size + induced[1])
+    return {"words": len(words), "matched": len(np.unique(rows[matched])), "near": len(np.unique(rows[near]))}

@@ -1,0 +1,21 @@
+"""Two languages, and a run that went well."""
+
+from __future__ import annotations
+
+import pytest
+
+from bilex.induction import induce
+from bilex.runs.run import Run
+from tests.languages import Languages, make_languages
+
+
+@pytest.fixture(scope="session")
+def languages() -> Languages:
+    """Two languages of 600 words."""
+    return make_languages(600, 60, noise=0.6)
+
+
+@pytest.fixture(scope="session")
+def good_run(languages: Languages) -> Run:
+    """A run whose lexicon is right."""
+    return induce(languages.source, languages.target, "identical")

@@ -1,0 +1,108 @@
+"""The figures of a run, against their definitions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import skew, spearmanr
+
+from bilex.confidence.figures import (
+    induced_pairs,
+    is_frequency_ordered,
+    maximises_likelihood,
+    mean_ranks,
+    measure_run,
+    seed_agreement,
+    spearman,
+)
+from bilex.induction import induce
+from bilex.runs.run import Run
+from bilex.search.local import LocalEngine
+from tests.languages import Languages
+
+
+def test_figures_agree_with_their_definitions(good_run: Run) -> None:
+    found, lexicon = measure_run(good_run), good_run.lexicon
+    rows = [good_run.source.index[word] for word in lexicon.source]
+    columns = [good_run.target.index[word] for word in lexicon.target]
+    sizes = len(good_run.source), len(good_run.target)
+    assert (found.pairs, found.seen) == (len(lexicon), sizes)
+    assert found.matched == min(len(set(rows)), len(set(columns))) / min(sizes)
+    assert found.mutual == lexicon.mutual.mean()
+    assert found.cosine == pytest.approx(lexicon.score.mean(), abs=1e-6)
+    of_source, of_target = good_run.space.source_nearest, good_run.space.target_nearest
+    assert found.returning == np.mean([of_target[of_source[row]] == row for row in range(sizes[0])])
+    better = lexicon.score >= np.median(lexicon.score)
+    assert found.frequency == pytest.approx(spearmanr(np.array(rows)[better], np.array(columns)[better])[0])
+    counts = [np.bincount(of_source, minlength=sizes[1]), np.bincount(of_target, minlength=sizes[0])]
+    assert found.hubness == pytest.approx(max(map(skew, counts)))
+    assert found.largest_hub == max(each.max() / each.sum() for each in counts)
+
+
+def test_only_frequent_words_that_the_matching_saw_are_counted(languages: Languages) -> None:
+    run = induce(languages.source, languages.target, languages.gold[:25], "ruder2018", max_rank=200)
+    found = measure_run(run)
+    assert found.seen == (200, 200)
+    assert found.pairs <= 200
+    assert found.matched == found.pairs / 200
+    assert found.seed_words <= 25
+    likelihoods = [each["log_likelihood"] for each in run.info["iterations"]]
+    assert found.rise == likelihoods[-1] - likelihoods[0] > 0
+    assert (found.iterations, found.stopped) == (len(likelihoods), run.info["stopped"])
+
+
+def test_entries_that_were_looked_up_are_no_induced_pairs(languages: Languages, good_run: Run) -> None:
+    complete = induce(languages.source, languages.target, "identical", complete=True)
+    assert len(complete.lexicon) > len(good_run.lexicon)
+    assert measure_run(complete) == measure_run(good_run)
+
+
+def test_words_outside_the_vocabulary_have_no_row(good_run: Run) -> None:
+    lexicon = good_run.lexicon.head(5)
+    strange = replace(lexicon, source=("nowhere", *lexicon.source[1:]))
+    pairs = induced_pairs(replace(good_run, lexicon=strange))
+    assert pairs.known.tolist() == [False, True, True, True, True]
+    assert pairs.entries([0, 2])[0].source == "nowhere"
+
+
+def test_a_method_maximises_the_likelihood_only_if_both_steps_do(good_run: Run, languages: Languages) -> None:
+    assert not maximises_likelihood(good_run.info["configuration"]["method"])
+    paper = induce(languages.source, languages.target, "identical", "ruder2018")
+    assert maximises_likelihood(paper.info["configuration"]["method"])
+
+
+def test_the_order_of_a_vocabulary_is_recognised(languages: Languages) -> None:
+    words = languages.source.words
+    assert is_frequency_ordered(words)
+    assert not is_frequency_ordered(sorted(words))
+    assert not is_frequency_ordered([words[row] for row in np.random.default_rng(1).permutation(len(words))])
+    assert is_frequency_ordered(sorted(words)[:99])  # too few to tell
+
+
+def test_seed_agreement_counts_source_words(good_run: Run) -> None:
+    pairs = induced_pairs(good_run)
+    induced = (pairs.rows[:50], pairs.columns[:50])
+    right = seed_agreement(induced, induced, None, good_run.space, LocalEngine())
+    assert (right["words"], right["matched"]) == (50, 50)
+    assert right["near"] > 40
+    wrong = (induced[0], np.roll(induced[1], 1))
+    found = seed_agreement(wrong, induced, None, good_run.space, LocalEngine())
+    assert (found["words"], found["matched"]) == (50, 0)
+    both = (np.concatenate([induced[0], wrong[0]]), np.concatenate([induced[1], wrong[1]]))
+    assert seed_agreement(both, induced, None, good_run.space, LocalEngine()) == right
+    assert seed_agreement(induced, induced, 1, good_run.space, LocalEngine())["words"] <= 1
+
+
+def test_spearman_shares_ranks_and_needs_enough_different_values() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.integers(50, size=200)
+    columns = rows // 2 + rng.integers(20, size=200)
+    ranks = [(rows < one).sum() + ((rows == one).sum() + 1) / 2 for one in rows.tolist()]
+    np.testing.assert_allclose(mean_ranks(rows), ranks)
+    assert spearman(rows, columns) == pytest.approx(spearmanr(rows, columns)[0])
+    assert spearman(rows[:30], columns[:30]) is not None
+    assert spearman(rows[:29], columns[:29]) is None
+    assert spearman(rows * 0, columns) is None
+    assert spearman(rows, columns * 0) is None
