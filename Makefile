@@ -46,7 +46,8 @@ demo: .venv/installed
 	$(BIN)/bilex demo
 
 test: .venv/developing
-	$(BIN)/python -m pytest
+	$(BIN)/python -m tests.compile_kernels
+	$(BIN)/python -m pytest -n auto --dist worksteal --durations=15 --junitxml=build/tests.xml
 
 coverage: .venv/developing
 	$(BIN)/python -m trust branches; status=$$?; \

@@ -1,0 +1,30 @@
+"""Compile the kernels once, in one process: ``python -m tests.compile_kernels``, before tests run in several.
+
+Numba keeps what it has compiled beside the sources. Without this step each worker of pytest-xdist, and each process that
+a test starts, would compile the same kernels at the same time.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from bilex import cli
+from tests.languages import make_languages, write_vec
+
+
+def main() -> int:
+    """Run what uses every kernel that takes long to compile."""
+    languages = make_languages(60, 8, 20)
+    with tempfile.TemporaryDirectory() as name:
+        source, target = (
+            str(write_vec(Path(name, f"{side.name}.vec"), side)) for side in (languages.source, languages.target)
+        )
+        options = ("--quiet", "-o", str(Path(name, "run")))
+        methods = ("ruder2018", "sinkhorn", "bilex")
+        return max(cli.run(["induce", source, target, "--method", method, *options]) for method in methods)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
