@@ -1,7 +1,7 @@
 """Compile the kernels once, in one process: ``python -m tests.compile_kernels``, before tests run in several.
 
-Numba keeps what it has compiled beside the sources. Without this step each worker of pytest-xdist, and each process that
-a test starts, would compile the same kernels at the same time.
+Numba keeps what it has compiled beside the sources. Without this step each worker of pytest-xdist, and each process
+that a test starts, would compile the same kernels at the same time.
 """
 
 from __future__ import annotations

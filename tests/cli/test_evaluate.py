@@ -89,7 +89,12 @@ def test_a_damaged_run_is_one_line(bilex: Bilex, work: Path, name: str, damage: 
         path.write_bytes(data[:middle] if damage == "truncated" else data[:middle] + b"\x07" + data[middle + 1 :])
     before = contents(work)
     whole_folder = (name, damage) == ("run.json", "missing")
-    refused(bilex("evaluate", "run", "gold.txt"), "run: this is not" if whole_folder else f"run/{name}: ", "; ", "`bilex induce")
+    refused(
+        bilex("evaluate", "run", "gold.txt"),
+        "run: this is not" if whole_folder else f"run/{name}: ",
+        "; ",
+        "`bilex induce",
+    )
     assert contents(work) == before
 
 
