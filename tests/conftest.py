@@ -20,6 +20,12 @@ for library in ("OPENBLAS", "OMP", "MKL"):
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name binary parameters by their size: the time in compressed ones would give each worker other names."""
+    return f"{len(val)}-bytes" if isinstance(val, bytes) and not val.isascii() else None
+
+
 STARTED = pytest.StashKey[float]()
 
 

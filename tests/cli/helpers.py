@@ -1,4 +1,4 @@
-"""What the tests of the command line share."""
+"""Helpers of the command line's tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMAND = [sys.executable, "-c", "from bilex.cli import main; main()"]
 
 
 class Outcome(NamedTuple):
-    """How a command ended."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -27,7 +27,7 @@ Bilex = Callable[..., Outcome]
 
 
 def contents(folder: Path) -> dict[str, bytes | None]:
-    """All there is in a folder, hidden or not: the files with their bytes, the folders with None."""
+    """Return everything in a folder, hidden or not: files with their bytes, folders with None."""
     return {
         str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
         for path in sorted(folder.rglob("*"))
@@ -35,7 +35,7 @@ def contents(folder: Path) -> dict[str, bytes | None]:
 
 
 def refused(outcome: Outcome, *mentions: str, code: int = 1) -> None:
-    """Check that it failed as promised: the code, nothing on stdout, one line on stderr that mentions all these."""
+    """Check for a proper error: the code, nothing on stdout, one line on stderr that contains all mentions."""
     assert outcome.code == code, outcome
     assert outcome.out == ""
     assert re.fullmatch(r"bilex: error: [^\n]+\n", outcome.err), outcome.err
@@ -45,7 +45,7 @@ def refused(outcome: Outcome, *mentions: str, code: int = 1) -> None:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """The environment for a subprocess."""
+    """Return the environment for a subprocess."""
     return {**os.environ, **changes}
 
 

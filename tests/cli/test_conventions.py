@@ -1,14 +1,11 @@
-"""``bilex evaluate --convention`` as a user runs it, and what all evaluating commands have in common."""
+"""``bilex evaluate --convention`` on the command line."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
-import pytest
-
-from tests.cli.helpers import COMMAND, Bilex, refused
+from tests.cli.helpers import Bilex, refused
 
 
 def test_the_convention_decides_what_p_at_k_is_over(bilex: Bilex, work: Path) -> None:
@@ -26,12 +23,3 @@ def test_the_convention_decides_what_p_at_k_is_over(bilex: Bilex, work: Path) ->
     assert by["covered"]["p@10"] > by["all"]["p@10"] > by["pairs"]["p@10"]
     assert "convention     pairs\n" in bilex("evaluate", "run", "gold.txt", "--convention", "pairs").out
     refused(bilex("evaluate", "run", "gold.txt", "--convention", "macro"), "'macro'", code=2)
-
-
-@pytest.mark.parametrize("command", ["evaluate", "similarity", "hubness", "compare"])
-def test_help_is_quick(command: str) -> None:
-    heavy = "{'numba', 'rich', 'safetensors'} & set(sys.modules)"
-    code = f"import sys; from bilex.cli import run; run(['{command}', '--help']); sys.exit(str({heavy} or ''))"
-    done = subprocess.run([COMMAND[0], "-c", code], capture_output=True, check=False, text=True)
-    assert done.stderr.strip() == ""
-    assert all(option in done.stdout for option in ("--json", "--quiet", "--help", "--reverse"))

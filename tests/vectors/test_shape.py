@@ -21,9 +21,9 @@ ROWS = b"a 1 2 3\nb 4 5 6\nc 7 8 9\n"
         ("a.vec", b"3 3\n" + ROWS, None, (3, 3)),
         ("a.vec", b"3 3\n" + ROWS, 2, (2, 3)),
         ("a.vec", ROWS, None, (4, 3)),  # a guess from sizes
-        ("a.vec.gz", gzip.compress(b"3 3\n" + ROWS), None, (3, 3)),
-        ("a.vec.gz", gzip.compress(ROWS), 50, (50, 3)),
-        ("a.vec.gz", gzip.compress(ROWS), None, None),
+        ("a.vec.gz", gzip.compress(b"3 3\n" + ROWS, mtime=0), None, (3, 3)),
+        ("a.vec.gz", gzip.compress(ROWS, mtime=0), 50, (50, 3)),
+        ("a.vec.gz", gzip.compress(ROWS, mtime=0), None, None),
         ("a.bin", b"3 1\na \0\0\0\0", None, (3, 1)),
         ("a.vec", b"", None, None),
         ("a.vec", b"word", None, None),
