@@ -37,25 +37,29 @@ CASES: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {
     "1e30": (COMMON * 1e30, TURNED * 1e30),
     "1e-30 beside 1e30": (COMMON * 1e-30, TURNED * 1e30),
     "every scale": (COMMON * SPREAD, TURNED / SPREAD),
-    "next to nothing": (COMMON * 1e-44, TURNED * 1e-44),
-    "next to too large": (np.sign(COMMON) * 3e38, np.sign(TURNED) * 3e38),
+    "subnormal": (COMMON * 1e-44, TURNED * 1e-44),
+    "nearly too large": (np.sign(COMMON) * 3e38, np.sign(TURNED) * 3e38),
 }
+EVERY_CASE = ("bilex", "ruder2018")  # the other methods get the two cases that tell most
+METHOD_CASES = [(method, case) for method in EVERY_CASE for case in CASES] + [
+    (method, case) for method in sorted(set(bilex.METHODS) - set(EVERY_CASE)) for case in ("rank 1", "every scale")
+]
 
 
 def language(vectors: NDArray[Any]) -> Embeddings:
     return Embeddings(tuple(f"w{row}" for row in range(len(vectors))), vectors.astype(np.float32))
 
 
-def check_files(folder: Path) -> None:
-    """Check that every number in a run directory is one."""
+def check_run_files(folder: Path) -> None:
+    """Check that every number in a run directory is finite."""
     for name, tensor in load_file(folder / "model.safetensors").items():
         assert np.isfinite(tensor).all(), name
     json.loads((folder / "run.json").read_text("utf-8"), parse_constant=pytest.fail)
     bilex.Run.load(folder)
 
 
-def sound(run: bilex.Run) -> None:
-    """Check what holds for every run: cosines are cosines, and each matching was proved optimal."""
+def check_run(run: bilex.Run) -> None:
+    """Check what holds for every run: cosines are at most 1, and each matching was proved optimal."""
     assert (np.abs(run.lexicon.score) <= 1 + 1e-6).all()
     for iteration in run.info["iterations"]:
         assert abs(iteration["mean_cosine"]) <= 1 + 1e-6
@@ -66,21 +70,20 @@ def sound(run: bilex.Run) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::bilex.errors.BilexWarning")
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("method", sorted(bilex.METHODS))
-def test_every_method_ends_in_a_sound_result_or_a_clear_error(case: str, method: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("method", "case"), METHOD_CASES)
+def test_every_method_ends_in_a_sound_result_or_a_clear_error(method: str, case: str, tmp_path: Path) -> None:
     source, target = map(language, CASES[case])
     seeds: tuple[SeedLike, ...] = ("identical", [("w0", "w0")])
     for number, seed in enumerate(seeds):
         try:
             run = bilex.induce(source, target, seed, method)
         except BilexError as error:
-            assert case in {"next to too large", "every scale"} and "none" in bilex.METHODS[method].normalise
+            assert case in {"nearly too large", "every scale"} and "none" in bilex.METHODS[method].normalise
             assert "too large" in str(error)
             continue
-        sound(run)
+        check_run(run)
         run.save(tmp_path / str(number))
-        check_files(tmp_path / str(number))
+        check_run_files(tmp_path / str(number))
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
@@ -91,21 +94,21 @@ def test_the_scale_of_the_vectors_does_not_matter(scale: float) -> None:
     assert scaled.lexicon.score == pytest.approx(plain.lexicon.score, abs=1e-5)
 
 
-@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
-def test_what_is_no_number_goes_in_nowhere_and_out_nowhere(number: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [np.nan, -np.inf])
+def test_nan_and_infinity_are_neither_read_nor_written(number: float, tmp_path: Path) -> None:
     vectors = COMMON.astype(np.float32).copy()
     vectors[7, 3] = number
-    with pytest.raises(BilexError, match="the vector of 'w7' holds NaN or infinity"):
+    with pytest.raises(BilexError, match="'w7' holds NaN"):
         bilex.induce(language(COMMON), language(vectors))
     for name in ("a.vec", "a.bin", "a.safetensors"):
-        with pytest.raises(BilexError, match="holds NaN or infinity, so nothing is written"):
+        with pytest.raises(BilexError, match="NaN"):
             write_vectors(tmp_path / name, [f"w{row}" for row in range(50)], vectors)
     lexicon = Lexicon(("a",), ("b",), np.array([number]), np.array([1]), np.array([True]), ("matching",))
-    with pytest.raises(BilexError, match="a score is NaN or infinity"):
+    with pytest.raises(BilexError, match="NaN"):
         lexicon.save(tmp_path / "lexicon.tsv")
     run = bilex.induce(language(COMMON), language(TURNED))
     run.theta.mu[0] = number
-    with pytest.raises(BilexError, match="mu holds NaN or infinity"):
+    with pytest.raises(BilexError, match="mu holds NaN"):
         run.save(tmp_path / "run")
     assert not list(tmp_path.iterdir())
 
