@@ -1,1 +1,1 @@
-"""Side by side with peers, in one run: ``python -m benchmarks NAME... [--quick] [--json FILE]``."""
+"""bilex beside its peers, measured in the same run: ``python -m benchmarks NAME... [--quick] [--json FILE]``."""

@@ -1,8 +1,7 @@
-"""How quickly the explorer answers at 200,000 words a side: ``python -m benchmarks.explorer [DIMENSIONS]``.
+"""The explorer's response times at 200,000 words a side: ``python -m benchmarks.explorer [DIMENSIONS]``.
 
-The vectors are random; what a question costs depends on how many there are, not on what they mean. There is no peer
-to lay beside it: the promise is 100 ms for a search. The CPU time, of all threads together, tells a slow answer from a
-busy machine.
+The vectors are random, since only their number matters. There is no peer; the promise is 100 ms for a search. The CPU
+time of all threads tells a slow answer from a busy machine.
 """
 
 from __future__ import annotations

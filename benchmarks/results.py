@@ -1,4 +1,4 @@
-"""What a benchmark reports, and how: one line for each case, as a table and as JSON."""
+"""What a benchmark measures and reports: one result for each case."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 import platform
 import resource
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["Result", "machine", "stopwatch", "table"]
+__all__ = ["Result", "cpu_time", "machine", "promise", "stopwatch"]
 
 Answer = TypeVar("Answer")
 LIBRARIES = ("bilex", "numpy", "numba", "scipy", "lap", "ortools", "faiss-cpu", "gensim")
@@ -22,8 +22,8 @@ LIBRARIES = ("bilex", "numpy", "numba", "scipy", "lap", "ortools", "faiss-cpu", 
 class Result:
     """One case: our figure and a peer's, in the same unit and from the same run; less is better.
 
-    With `exceeded` the peer was stopped at its time limit: `peer` and `ratio` are then lower bounds. A case has a
-    `bound` in words, and whether it is met, only where a bound was promised.
+    With `exceeded` the peer was stopped at its time limit: `peer` and `ratio` are then lower bounds. Only cases with a
+    promised bound have `bound`, the bound in words, and `ok`, whether it is met.
     """
 
     name: str
@@ -39,54 +39,39 @@ class Result:
 
     @property
     def ratio(self) -> float:
-        """How many times the peer's figure is ours."""
+        """The peer's figure divided by ours."""
         return self.peer / self.ours
 
-    @property
-    def verdict(self) -> str:
-        """PASS or FAIL, with the bound; nothing where none was promised."""
-        return "" if self.ok is None else f"{'PASS' if self.ok else 'FAIL'} ({self.bound})"
+    def __str__(self) -> str:
+        more = ">" if self.exceeded else ""
+        verdict = "" if self.ok is None else f": {'PASS' if self.ok else 'FAIL'} ({self.bound})"
+        figures = f"{self.ours:.3g} {self.unit}, {self.peer_name} {more}{self.peer:.3g} {self.unit}"
+        return f"{self.name}: {self.case}: {figures}, {more}{self.ratio:.1f}x{verdict}"
+
+
+def promise(bound: str, met: bool, quick: bool) -> dict[str, Any]:
+    """Return the fields of a `Result` with a promised bound; tiny sizes promise nothing."""
+    return {} if quick else {"bound": bound, "ok": met}
 
 
 def stopwatch(call: Callable[[], Answer]) -> tuple[Answer, float, float]:
-    """Run it; give its answer, its CPU seconds and its wall seconds."""
+    """Call it; return its answer, CPU seconds and wall seconds."""
     cpu, wall = cpu_time(), time.perf_counter()
     answer = call()
     return answer, cpu_time() - cpu, time.perf_counter() - wall
 
 
 def cpu_time() -> float:
-    """Give the CPU seconds of this process, all threads and the system's work for it included.
+    """Return the CPU seconds of this process: all threads, user and system.
 
-    Not `time.process_time`: where a limit of CPU time is set, Linux lets that clock stand still between two ticks.
+    `time.process_time` would not do: under a limit of CPU time, Linux advances that clock only at each tick.
     """
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
 
-def table(results: Sequence[Result]) -> str:
-    """Lay the results out for a person."""
-    lines = [("benchmark", "case", "ours", "peer", "", "ratio", "bound")]
-    for result in results:
-        more = ">" if result.exceeded else ""
-        lines.append(
-            (
-                result.name,
-                result.case,
-                f"{result.ours:.3g} {result.unit}",
-                f"{more}{result.peer:.3g} {result.unit}",
-                result.peer_name,
-                f"{more}{result.ratio:.1f}x",
-                result.verdict,
-            )
-        )
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
-    return "\n".join(line.rstrip() for line in padded)
-
-
 def machine() -> dict[str, str | int]:
-    """Describe the machine and the libraries: a figure means little without them."""
+    """Describe the machine and the libraries."""
     return {
         "cpu": cpu_model(),
         "cores": os.cpu_count() or 1,
@@ -98,7 +83,7 @@ def machine() -> dict[str, str | int]:
 
 
 def cpu_model() -> str:
-    """Name the processor, as well as the system knows it."""
+    """Return the name of the processor."""
     information = Path("/proc/cpuinfo")
     if information.exists():
         for line in information.read_text().splitlines():
@@ -108,7 +93,7 @@ def cpu_model() -> str:
 
 
 def installed(library: str) -> str:
-    """Give the version of a library."""
+    """Return the version of a library."""
     try:
         return version(library)
     except PackageNotFoundError:

@@ -1,7 +1,6 @@
 """Time and memory against the size of the vocabularies and the number of candidates: the points of the plots.
 
-The search is timed for some of the queries, since each costs the same, and counted for all. One run of each: the
-other benchmarks repeat, these show the growth.
+The search is timed for a sample of the queries and scaled to all. Everything runs once: these points show the growth.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ def memories(words: int, dimension: int) -> Result:
 def point(
     part: str, words: int, k: int, unit: str, ours: float, peer_name: str, peer: float, exceeded: bool = False
 ) -> Result:
-    """Make one point of a plot."""
+    """Return one point of a plot."""
     return Result(
         name="scaling",
         case=f"{part}, {words:,} words, k={k}",
