@@ -17,7 +17,7 @@ SECTIONS = {
         "The exact partial 1:1 matching with its certificate, on candidate graphs of two made-up languages (clusters, "
         "hubs, frequency-dependent noise; `benchmarks/graphs.py`) under a map from 5,000 pairs and one from 100 random "
         "pairs. The peers solve the same problem with its null options and must agree on the objective. A peer is "
-        "stopped after 60 CPU seconds; then `>` says so.",
+        "stopped after 60 CPU seconds, which `>` marks.",
     ),
     "topk": (
         "Exact search",
@@ -26,23 +26,23 @@ SECTIONS = {
     ),
     "reuse": (
         "Reuse between iterations",
-        "What the search of an iteration costs once the map has settled, with the bound of `search/reuse.py`.",
+        "The cost of an iteration's search once an orthogonal map has settled, with the bound of `search/reuse.py`.",
     ),
     "loading": (
         "Loading",
-        "A text file of vectors with four decimals. A raw read takes the bytes of the whole file into new memory, as a "
-        "reader has to; reading them block by block into one buffer, which keeps nothing, is shown beside it.",
+        "A text file of vectors with four decimals. A raw read copies the bytes of the whole file into new memory, as "
+        "a reader has to; a read by blocks uses one buffer and keeps nothing.",
     ),
     "memory": ("Memory", "A short EM run in a fresh process, above its loaded vectors."),
     "dense": (
         "The dense optimum",
-        "`--exact`: the best matching among all pairs of words, by pricing, beside the three candidates per word of "
-        "the paper, and beside solvers that are given the whole array of scores.",
+        "`--exact`: the best matching among all pairs of words, by column generation, beside the paper's three "
+        "candidates per word, and beside solvers that get the whole array of scores.",
     ),
     "endtoend": (
         "The whole command",
-        "`bilex induce` on two text files and 5,000 seed pairs, to the lexicon with its confidence and the report: ten "
-        "iterations of the paper's EM with tolerance 0, and the default method.",
+        "`bilex induce` from two text files and 5,000 seed pairs to the lexicon and the report: ten iterations of the "
+        "paper's EM with tolerance 0, and the default method.",
     ),
 }
 Entry = dict[str, Any]
@@ -53,7 +53,7 @@ def main() -> int:
     measured = json.loads((DOCS / "performance.json").read_text())
     results: list[Entry] = measured["results"]
     page = ["# Performance", "", *introduction(measured["machine"], results), ""]
-    for note in measured.get("notes", ()):  # what a reader of the figures has to know, written by hand
+    for note in measured.get("notes", ()):  # remarks on the figures, written by hand
         page += [f"- {note}"]
     page += [""]
     for name, (title, text) in SECTIONS.items():
@@ -72,12 +72,12 @@ def main() -> int:
 
 GROWTH = (
     "Both axes are logarithmic, the vocabulary is that of each side. The search grows with its square, as it must: "
-    "every pair of words is looked at. The matching and the memory grow with the number of words."
+    "every pair of words is compared. The matching and the memory grow with the number of words."
 )
 
 
 def introduction(machine: Entry, results: list[Entry]) -> list[str]:
-    """Say what was measured where, and what was missed."""
+    """Describe the measurement and the missed bounds."""
     missed = [f"{entry['case']} ({entry['bound']}: {entry['ratio']:.2g}x)" for entry in results if entry["ok"] is False]
     promised = sum(entry["ok"] is not None for entry in results)
     return [
@@ -93,7 +93,7 @@ def introduction(machine: Entry, results: list[Entry]) -> list[str]:
 
 
 def table(entries: Iterable[Entry]) -> list[str]:
-    """Lay results out as Markdown."""
+    """Return the results as a Markdown table."""
     lines = ["| case | ours | peer | | ratio | promised |", "|---|---|---|---|---|---|"]
     for entry in entries:
         more, unit = ">" if entry["exceeded"] else "", entry["unit"]
@@ -106,7 +106,7 @@ def table(entries: Iterable[Entry]) -> list[str]:
 
 
 def limits(name: str, entries: list[Entry]) -> list[str]:
-    """Say how far a part is from what the machine could do."""
+    """Compare a part with the limit of the machine."""
     details = entries[0]["details"]
     if name == "topk":
         peak, rates = details["gemm_gflops_per_core"], {}
@@ -120,21 +120,21 @@ def limits(name: str, entries: list[Entry]) -> list[str]:
     if name == "matching":
         per_edge = 1e9 * entries[0]["ours"] / details["edges"]
         return [
-            f"The limit: the first case takes {per_edge:.0f} ns for each edge of the graph, with the sorting, the "
-            "certificate and all; an edge is 16 bytes, read a few times in no order, so a few cache misses each."
+            f"The limit: the first case takes {per_edge:.0f} ns for each edge of the graph, including the sorting "
+            "and the certificate; an edge is 16 bytes, read a few times in random order, so a few cache misses each."
         ]
     if name == "loading":
         rate = details["megabytes"] / entries[0]["ours"]
         return [
             f"The limit: {details['megabytes']:.0f} MB at {rate:.0f} MB per CPU second, {1 / entries[1]['ratio']:.1f} "
-            "times a raw read of the bytes from the page cache, which is memory bandwidth; the rest is digits to "
+            "times a raw read of the bytes from the page cache, which is memory bandwidth; the rest converts digits to "
             "numbers."
         ]
     if name == "endtoend":
-        foretold = entries[-2]["details"]["estimated_mb"]
+        estimated = entries[-2]["details"]["estimated_mb"]
         return [
             f"The whole command with ruder2018 took {details['wall']:.0f} s and {details['cpu']:.0f} CPU s from the "
-            f"files to the report; it had foretold {details['estimated_s'] or 0:.0f} s and {foretold:.0f} MB."
+            f"files to the report; its estimate was {details['estimated_s'] or 0:.0f} s and {estimated:.0f} MB."
         ]
     return []
 
