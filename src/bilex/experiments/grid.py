@@ -1,8 +1,8 @@
-"""A grid of cells, each computed once: what is done is kept, so that a run that was interrupted goes on.
+"""A grid of cells, each computed once: finished cells are kept, so that an interrupted run can be continued.
 
-Every result is appended to a file of JSON lines as soon as it is there, under a key that depends on everything it
+Every result is appended to a file of JSON lines as soon as it is computed, under a key that depends on everything it
 was computed from: the cell's configuration, the content of the input files and the version of bilex. A rerun skips
-what it finds there. A line that was torn by a crash is dropped and its cell is computed again.
+the cells that it finds there. A line that was torn by a crash is dropped and its cell is computed again.
 """
 
 from __future__ import annotations
@@ -14,23 +14,22 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, Protocol, TypeVar
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 from bilex.errors import BilexError, BilexWarning
 
-__all__ = ["Finished", "Task", "Watch", "key_of", "run_grid"]
+__all__ = ["GridCell", "GridReporter", "Result", "configuration_key", "open_log", "run_grid"]
 
 Result = dict[str, Any]
 
 
-class Task(Protocol):
+class GridCell(Protocol):
     """One cell of a grid."""
 
     @property
     def label(self) -> str:
-        """What the cell is called on a terminal."""
+        """The name on a terminal."""
         ...
 
     @property
@@ -39,62 +38,49 @@ class Task(Protocol):
         ...
 
 
-AnyTask = TypeVar("AnyTask", bound=Task)
+AnyCell = TypeVar("AnyCell", bound=GridCell)
 
 
-@dataclass(frozen=True)
-class Finished(Generic[AnyTask]):
-    """A cell and its result."""
-
-    task: AnyTask
-    result: Result
-
-
-class Watch:
-    """Is told how a grid goes. Override what is of interest."""
+class GridReporter:
+    """Receives progress callbacks; this one ignores them."""
 
     def begin(self, number: int, total: int, label: str, seconds_left: float | None) -> None:
-        """Begin a cell; they are counted from 1, and those found done are counted too."""
+        """Begin a cell; cells are counted from 1, including those found finished."""
 
 
-def key_of(configuration: dict[str, Any]) -> str:
-    """Give a short name for a configuration: the same for equal ones, whatever the order of their keys."""
+def configuration_key(configuration: dict[str, Any]) -> str:
+    """Return a hash of a configuration that does not depend on the order of its keys."""
     text = json.dumps(configuration, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:32]
 
 
 def run_grid(
-    tasks: Sequence[AnyTask], compute: Callable[[AnyTask], Result], path: Path, watch: Watch | None = None
-) -> list[Finished[AnyTask]]:
-    """Compute the cells that are not yet in the file at `path`, and give the results of all in their order."""
-    watch = watch or Watch()
-    keys = [key_of(task.configuration) for task in tasks]
-    with opened(path) as file:
+    cells: Sequence[AnyCell], compute: Callable[[AnyCell], Result], path: Path, reporter: GridReporter | None = None
+) -> list[Result]:
+    """Compute the cells that are not yet in the file at `path`, and return the results of all in order."""
+    reporter = reporter or GridReporter()
+    keys = [configuration_key(cell.configuration) for cell in cells]
+    with open_log(path) as file:
         done = read_results(path, file)
         spent: list[float] = []
-        for number, (key, task) in enumerate(zip(keys, tasks, strict=True), start=1):
+        for number, (key, cell) in enumerate(zip(keys, cells, strict=True), start=1):
             if key in done:
                 continue
             rest = len(set(keys[number - 1 :]) - done.keys())
-            watch.begin(number, len(tasks), task.label, rest * sum(spent) / len(spent) if spent else None)
+            reporter.begin(number, len(cells), cell.label, rest * sum(spent) / len(spent) if spent else None)
             started = time.perf_counter()
-            result = compute(task)
+            result = compute(cell)
             spent.append(time.perf_counter() - started)
-            record = {
-                "key": key,
-                "cell": task.configuration,
-                "result": result,
-                "seconds": round(spent[-1], 3),
-            }
-            append(path, file, record)
-            done[key] = json.loads(json.dumps(result))  # as it will be read the next time
-    return [Finished(task, done[key]) for key, task in zip(keys, tasks, strict=True)]
+            seconds = round(spent[-1], 3)
+            append_line(path, file, {"key": key, "cell": cell.configuration, "result": result, "seconds": seconds})
+            done[key] = json.loads(json.dumps(result))  # as a later run will read it
+    return [done[key] for key in keys]
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open the file for reading and appending, for this process alone; one that stays empty vanishes again."""
-    made = not path.parent.exists()
+def open_log(path: Path) -> Iterator[BinaryIO]:
+    """Open the file for reading and appending, locked for this process; remove it again if it stays empty."""
+    folder_is_new = not path.parent.exists()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a+b")
@@ -102,19 +88,19 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise BilexError(f"{path}: cannot be written ({error.strerror}); choose another place with -o") from None
     with file:
         try:
-            lock(path, file)
+            lock_file(path, file)
             yield file
         finally:
             file.seek(0, os.SEEK_END)
             if not file.tell():
                 path.unlink(missing_ok=True)
                 with contextlib.suppress(OSError):
-                    if made:
+                    if folder_is_new:
                         path.parent.rmdir()
 
 
-def lock(path: Path, file: BinaryIO) -> None:
-    """Keep other processes from appending, where the system has such locks; it ends with the process."""
+def lock_file(path: Path, file: BinaryIO) -> None:
+    """Lock the file against other processes, where the system can; the lock ends with the process."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -126,7 +112,7 @@ def lock(path: Path, file: BinaryIO) -> None:
 
 
 def read_results(path: Path, file: BinaryIO) -> dict[str, Result]:
-    """Read the results by their keys, and cut a torn last line off."""
+    """Read the results by their keys, and cut off a torn last line."""
     file.seek(0)
     content = file.read()
     whole = content.rfind(b"\n") + 1
@@ -147,8 +133,8 @@ def read_results(path: Path, file: BinaryIO) -> dict[str, Result]:
     return results
 
 
-def append(path: Path, file: BinaryIO, record: dict[str, Any]) -> None:
-    """Write a line and see it to the disk."""
+def append_line(path: Path, file: BinaryIO, record: dict[str, Any]) -> None:
+    """Write a line and flush it to the disk."""
     line = json.dumps(record, ensure_ascii=False, allow_nan=False).encode("utf-8") + b"\n"
     try:
         file.write(line)

@@ -1,8 +1,7 @@
-"""What the paper reports, to be laid beside what is measured here.
+"""The figures that the paper reports, to compare with those measured here.
 
 The numbers are in ``published/*.tsv``, the systems under bilex's names for them: ``ruder2018`` is "Ours (1:1)" and
-``ruder2018-freq`` is "Ours (1:1, freq. constr.)". The curves of Figures 2 and 3 are not in the text of the paper,
-only what it says of them.
+``ruder2018-freq`` is "Ours (1:1, freq. constr.)". The text of the paper does not hold the curves of Figures 2 and 3.
 """
 
 from __future__ import annotations
@@ -10,6 +9,8 @@ from __future__ import annotations
 import csv
 from functools import cache
 from importlib.resources import files
+
+from bilex.seeds.seed import IDENTICAL
 
 __all__ = ["ERROR_ANALYSIS", "FINDINGS", "hubs", "low_resource", "rows", "similarity", "translation"]
 
@@ -31,33 +32,33 @@ ERROR_ANALYSIS = {"artetxe2017": 36.38, "ruder2018-freq": 39.18}
 
 @cache
 def rows(name: str) -> tuple[dict[str, str], ...]:
-    """Give the rows of a published table, by the names of its columns."""
+    """Return the rows of a published table, by the names of its columns."""
     text = (files("bilex") / "experiments" / "published" / f"{name}.tsv").read_text("utf-8")
     return tuple(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 @cache
 def translation() -> dict[tuple[str, str, str], float]:
-    """Table 1: P@1 in percent by pair, seed and method."""
+    """Return Table 1: P@1 in percent by pair, seed and method."""
     return {(row["pair"], row["seed"], row["method"]): float(row["p@1"]) for row in rows("table1")}
 
 
 @cache
 def similarity() -> dict[tuple[str, str, str, str], float]:
-    """Table 2: Spearman's correlation by pair, similarity set, seed and method."""
+    """Return Table 2: Spearman's correlation by pair, similarity set, seed and method."""
     return {(row["pair"], row["set"], row["seed"], row["method"]): float(row["spearman"]) for row in rows("table2")}
 
 
 @cache
 def hubs() -> dict[str, list[tuple[str, str, int]]]:
-    """Table 3: word, gloss and N_20 of the greatest hubs of en-de by method."""
+    """Return Table 3: word, gloss and N_20 of the greatest hubs of en-de by method."""
     found: dict[str, list[tuple[str, str, int]]] = {}
     for row in rows("table3"):
         found.setdefault(row["method"], []).append((row["word"], row["gloss"], int(row["count"])))
     return found
 
 
-@cache
-def low_resource() -> dict[tuple[str, str], float]:
-    """Table 4: P@1 in percent by pair and method, from identical strings."""
-    return {(row["pair"], row["method"]): float(row["p@1"]) for row in rows("table4")}
+def low_resource(pair: str, seed: str, method: str) -> float | None:
+    """Return a figure of Table 4, which is from identical strings: P@1 in percent."""
+    found = (float(row["p@1"]) for row in rows("table4") if (row["pair"], row["method"]) == (pair, method))
+    return next(found, None) if seed == IDENTICAL else None

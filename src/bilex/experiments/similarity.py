@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bilex.experiments import published
 from bilex.experiments.cells import Cell
-from bilex.experiments.setting import Cells, Experiment, Report, Setting
-from bilex.experiments.tables import aligned, beside, spread
-from bilex.experiments.translation import SYSTEMS, constraints, foreign, ordered, reasons, seed_title
+from bilex.experiments.experiment import Experiment, Report, Setting
+from bilex.experiments.reporting import Measured, aligned, beside, seed_title, select, spread, unique
+from bilex.experiments.translation import SYSTEMS
 from bilex.seeds.seed import NUMERALS
 
 __all__ = ["TABLE2"]
 
-SEEDS = dict.fromkeys(SYSTEMS[:4], ("5000",))  # without self-learning, weak seeds are hopeless
-SELF_LEARNING = ("5000", "25", NUMERALS)
+SUPERVISED = SYSTEMS[:4]  # without self-learning they need the large seed
+SELF_LEARNING_SEEDS = ("5000", "25", NUMERALS)
 HEADER = (
     "pair", "set", "seed", "draw", "method", "max_rank", "published", "spearman", "pearson", "spearman_zero",
     "pearson_zero", "covered", "pairs", "composed", "folded", "seed_pairs", "iterations", "stopped", "reason",
@@ -21,85 +23,65 @@ HEADER = (
 
 def plan(setting: Setting) -> list[Cell]:
     """Plan the rows of the paper: the supervised systems from 5,000 pairs, the others from weaker seeds too."""
-    seeds_of = {name: setting.seeds(SEEDS.get(name, SELF_LEARNING)) for name in setting.methods(SYSTEMS)}
-    needed = ordered(seed for seeds in seeds_of.values() for seed in seeds)
-    return [
-        Cell("similarity", files, setting.method(name, files), seed, setting.sources, draw)
-        for files in setting.files(needed, test=False, similarity=True)
-        for name, seeds in seeds_of.items()
-        for seed in seeds
-        for draw in setting.draws(seed)
-    ]
+    defaults = dict.fromkeys(SUPERVISED, ("5000",))
+    seeds_of = {name: setting.seeds(defaults.get(name, SELF_LEARNING_SEEDS)) for name in setting.methods(SYSTEMS)}
+    return setting.plan("similarity", [(name, None, seeds) for name, seeds in seeds_of.items()])
 
 
-def report(setting: Setting, cells: Cells) -> Report:
-    """Systems and seeds down, similarity sets across."""
-    columns = ordered((cell.task.files.name, name) for cell in cells for name in cell.task.files.similarity)
-    rows = [["", "seed", *(f"{pair} {name}" for pair, name in columns)]]
-    for method, seed in ordered((cell.task.method.name, cell.task.seed) for cell in cells):
-        row = [method, seed_title(seed)]
+def report(setting: Setting, cells: list[Measured]) -> Report:
+    """Report systems and seeds down, similarity sets across."""
+    columns = unique((each.cell.pair, name) for each in cells for name in each.cell.files.similarity)
+    lines = [["", "seed", *(f"{pair} {name}" for pair, name in columns)]]
+    for method, seed in unique((each.cell.method, each.cell.seed) for each in cells):
+        line = [method, seed_title(seed)]
         for pair, name in columns:
-            here = [c for c in cells if (c.task.files.name, c.task.method.name, c.task.seed) == (pair, method, seed)]
-            sets = [cell.result.get("sets", {}).get(name, {}) for cell in here]
-            values = [figures["spearman"] for figures in sets if "spearman" in figures]
-            row.append(beside(published.similarity().get((pair, name, seed, method)), spread(values, 3), 3))
-        rows.append(row)
+            found = [figures_of(each, name) for each in select(cells, pair=pair, method=method, seed=seed)]
+            values = [figures["spearman"] for figures in found if "spearman" in figures]
+            line.append(beside(published.similarity().get((pair, name, seed, method)), spread(values, 3), 3))
+        lines.append(line)
     return Report(
         title="Table 2. Spearman's correlation on cross-lingual similarity sets: published / measured here",
-        table=aligned(rows, left=2, indent="  "),
+        table=aligned(lines, left=2, indent="  "),
         header=HEADER,
-        rows=tuple(tsv_rows(cells)),
-        notes=tuple(filter(None, (
-            f"The paper: {published.FINDINGS['table2']}",
-            foreign(setting),
-            constraints(cells),
-            *coverage(cells),
-            *reasons(cells),
-        ))),
-    )  # fmt: skip
+        rows=[row(each, name) for each in cells for name in each.cell.files.similarity],
+        notes=setting.notes(cells, after=coverage_notes(cells)),
+    )
 
 
-def coverage(cells: Cells) -> list[str]:
-    """Say how many pairs of each set have vectors, and how words were looked up."""
+def figures_of(measured: Measured, name: str) -> dict[str, Any]:
+    """Return the figures of one similarity set; empty if there are none."""
+    return dict(measured.result.get("sets", {}).get(name, {}))
+
+
+def coverage_notes(cells: list[Measured]) -> list[str]:
+    """Return a note for each set: how many of its pairs have vectors, and how words were looked up."""
     found = {}
-    for cell in cells:
-        for name, figures in cell.result.get("sets", {}).items():
+    for each in cells:
+        pair = each.cell.pair
+        for name, figures in each.result.get("sets", {}).items():
             if "covered" in figures:
-                folding = "capitals folded" if cell.task.files.fold else "capitals kept"
-                pair = cell.task.files.name
+                folding = "capitals folded" if each.cell.files.fold else "capitals kept"
                 found[pair, name] = (
                     f"{pair} {name}: over the {figures['covered']:,} of {figures['pairs']:,} pairs that "
                     f"have vectors ({folding}, terms of several words averaged); with 0 for the others: see the TSV."
                 )
             else:
-                found[cell.task.files.name, name] = f"- {figures['reason']}"
+                found[pair, name] = f"- {figures['reason']}"
     return list(found.values())
 
 
-def tsv_rows(cells: Cells) -> list[tuple[object, ...]]:
-    """Give one row for each cell and set."""
-    rows: list[tuple[object, ...]] = []
-    for cell in cells:
-        task, result = cell.task, cell.result
-        for name in task.files.similarity:
-            figures = result.get("sets", {}).get(name, {})
-            rows.append(
-                (
-                    task.files.name,
-                    name,
-                    task.seed,
-                    task.draw,
-                    task.method.name,
-                    task.method.max_rank,
-                    published.similarity().get((task.files.name, name, task.seed, task.method.name)),
-                    *(figures.get(key) for key in ("spearman", "pearson")),
-                    *(figures.get("zero", {}).get(key) for key in ("spearman", "pearson")),
-                    *(figures.get(key) for key in ("covered", "pairs", "composed", "folded")),
-                    *(result.get(key) for key in ("seed_pairs", "iterations", "stopped")),
-                    figures.get("reason", result.get("reason")),
-                )
-            )
-    return rows
+def row(measured: Measured, name: str) -> dict[str, Any]:
+    """Return the row of a cell and a similarity set."""
+    cell, figures = measured.cell, figures_of(measured, name)
+    return {
+        **{key: getattr(cell, key) for key in ("pair", "seed", "draw", "method", "max_rank")},
+        **{key: measured.result.get(key) for key in ("seed_pairs", "iterations", "stopped", "reason")},
+        **{key: figures.get(key) for key in ("spearman", "pearson", "covered", "pairs", "composed", "folded")},
+        **{f"{key}_zero": figures.get("zero", {}).get(key) for key in ("spearman", "pearson")},
+        **({"reason": figures["reason"]} if "reason" in figures else {}),
+        "set": name,
+        "published": published.similarity().get((cell.pair, name, cell.seed, cell.method)),
+    }
 
 
 TABLE2 = Experiment("table2", plan, report)

@@ -1,54 +1,54 @@
-"""A grid of one's own: vocabulary sizes × priors × seeds × methods × pairs, described in a TOML file.
+"""A grid of your own: vocabulary sizes × priors × seeds × methods × pairs, described in a TOML file.
 
-The keys, all but the data optional; paths are relative to the file.
-
-==============  ======================================================================================================
-``data``        a data directory, with ``layout`` (as for `bilex reproduce`) and ``pairs``; or instead of it
-``source``,     two files of word vectors, with the dictionaries ``train`` (needed by the seeds that come from it)
-``target``      and ``test``
-``methods``     default ``["ruder2018"]``
-``priors``      such as ``["1:1", "2:2"]``; default: each method's own
-``seeds``       ``5000`` (the train dictionary), a number of pairs drawn from it, ``numerals``, ``identical`` (default)
-``sizes``       vocabulary sizes; default: all words
-``draws``       how many draws of seeds that are drawn
-``limit``       words read from each file of vectors
-``max_rank``    the frequency constraint, for every method
-``held_out``    N: every Nth source word of `train` is asked for instead of being part of the seed
-``retrieval``   what is shown: ``nn`` (default) or ``csls``; the table file has both
-==============  ======================================================================================================
+docs/experiments.md lists the keys of the file.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from bilex.errors import BilexError, InputError
 from bilex.experiments.cells import Cell
-from bilex.experiments.curves import RETRIEVAL_NAMES, Curves, held_out_notes
-from bilex.experiments.grid import Watch
-from bilex.experiments.layouts import PairFiles, find_layout
-from bilex.experiments.seeds import check_seed, is_drawn, needs_train
-from bilex.experiments.setting import Cells, Outcome, Report, carry_out
-from bilex.experiments.sources import Sources
-from bilex.experiments.toml import Expect, check_keys, is_file
-from bilex.experiments.translation import HEADER, reasons, tsv_rows
+from bilex.experiments.experiment import Outcome, Report, run_experiment
+from bilex.experiments.figures import RETRIEVAL_NAMES, Curves, held_out_notes
+from bilex.experiments.grid import GridReporter
+from bilex.experiments.inputs import FileCache, check_seed_name, is_drawn, needs_train
+from bilex.experiments.layouts import PairFiles, find_layout, is_file
+from bilex.experiments.reporting import TRANSLATION_HEADER, Measured, reason_notes, translation_rows, unique
+from bilex.experiments.toml import Count, HeldOut, convert_table, parse_pair
 from bilex.files.toml import read_toml
 from bilex.methods import Method, find_method
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
-from bilex.search.space import RETRIEVALS
 from bilex.seeds.seed import IDENTICAL
 
 __all__ = ["Sweep", "read_sweep", "run_sweep"]
 
-KEYS = (
-    "data", "layout", "pairs", "source", "target", "train", "test", "methods", "priors", "seeds", "sizes", "draws",
-    "limit", "max_rank", "held_out", "retrieval",
-)  # fmt: skip
+
+class SweepTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of the TOML file."""
+
+    data: str | None = None
+    layout: str | None = None
+    pairs: list[str] = []
+    source: str | None = None
+    target: str | None = None
+    train: str | None = None
+    test: str | None = None
+    methods: list[str] = []
+    priors: list[str] = []
+    seeds: Annotated[tuple[int | str, ...], msgspec.Meta(min_length=1)] = (IDENTICAL,)
+    sizes: list[Count] = []
+    draws: Count = 1
+    limit: Count = 200_000
+    max_rank: Count | None = None
+    held_out: HeldOut | None = None
+    retrieval: Literal["nn", "csls"] = "nn"
 
 
 @dataclass(frozen=True)
@@ -56,138 +56,102 @@ class Sweep:
     """A grid that was read and checked."""
 
     name: str
+    table: SweepTable
     files: tuple[PairFiles, ...]
     methods: tuple[Method, ...]
-    seeds: tuple[str, ...]
-    sizes: tuple[int | None, ...]
-    draws: int
-    limit: int
-    held_out: int | None
-    retrieval: str
 
     def cells(self) -> list[Cell]:
-        """Lay the grid out."""
-        sources = Sources(self.limit)
+        """Return the cells of the grid."""
+        table, cache = self.table, FileCache(self.table.limit)
         return [
-            Cell("translation", files, method, seed, sources, draw, size, self.held_out)
+            Cell("translation", files, method, seed, cache, draw, size, table.held_out)
             for files in self.files
-            for seed in self.seeds
+            for seed in unique(map(str, table.seeds))
             for method in self.methods
-            for size in self.sizes
-            for draw in range(self.draws if is_drawn(seed) else 1)
+            for size in sorted(set(table.sizes)) or (None,)
+            for draw in range(table.draws if is_drawn(seed) else 1)
         ]
 
-    def report(self, cells: Cells) -> Report:
-        """Write the results as tables and a plot."""
-        curves = Curves(cells, self.label, self.retrieval)
-        shown = RETRIEVAL_NAMES[self.retrieval]
+    def report(self, cells: list[Measured]) -> Report:
+        """Report the results as tables and a plot."""
+        table = self.table
+        curves = Curves(cells, self.label, table.retrieval)
+        sized = "A vocabulary of size n is the n most frequent words of both languages." if table.sizes else ""
+        drawn = f"Mean (lowest to highest) of {table.draws} draws." if table.draws > 1 else ""
+        notes = (
+            "P@1 is over the covered test words; over all of them, and by the other retrieval: see the TSV file.",
+            sized,
+            drawn,
+            *held_out_notes(cells),
+            *reason_notes(cells),
+        )
         return Report(
-            title=f"{self.name}: P@1 (%), {shown}",
+            title=f"{self.name}: P@1 (%), {RETRIEVAL_NAMES[table.retrieval]}",
             table=curves.table(),
-            header=HEADER,
-            rows=tuple(tsv_rows(cells)),
-            notes=(
-                "P@1 is over the covered test words; over all of them, and by the other retrieval: see the TSV file.",
-                *(
-                    ["A vocabulary of size n is the n most frequent words of both languages."]
-                    if any(self.sizes)
-                    else []
-                ),
-                *([f"Mean (lowest to highest) of {self.draws} draws."] if self.draws > 1 else []),
-                *held_out_notes(cells),
-                *reasons(cells),
-            ),
+            header=TRANSLATION_HEADER,
+            rows=translation_rows(cells),
+            notes=tuple(filter(None, notes)),
             plot=curves.plot(),
         )
 
     def label(self, cell: Cell) -> str:
-        """Name a line of the plot by what differs between lines."""
-        parts = [cell.method.name] if len({method.name for method in self.methods}) > 1 else []
+        """Return the label of a line of the plot: what differs between lines."""
+        parts = [cell.method] if len({method.name for method in self.methods}) > 1 else []
         if len({method.prior for method in self.methods}) > 1 or not parts:
-            parts.append(f"{cell.method.prior} prior")
+            parts.append(f"{cell.prior} prior")
         return ", ".join(parts)
 
 
 def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     """Read and check the description of a grid."""
     path = Path(path)
-    table = read_toml(path)
-    origin = str(path)
-    check_keys(table, KEYS, origin)
-    expect = Expect(origin)
-    for key, least in (("draws", 1), ("limit", 1), ("max_rank", 1), ("held_out", 2)):
-        expect.number(table, key, least)
-    for key in ("data", "layout", "source", "target", "train", "test", "retrieval"):
-        expect.kind(table, key, str, "a text")
-    seeds = tuple(map(str, table.get("seeds", [IDENTICAL]))) if isinstance(table.get("seeds", []), list) else None
-    retrieval = table.get("retrieval", RETRIEVALS[0])
-    if retrieval not in RETRIEVALS:
-        raise expect.fail("retrieval", retrieval, f"choose one of {', '.join(RETRIEVALS)}")
-    if not seeds:
-        raise expect.fail("seeds", table["seeds"], "give a list of seeds")
+    table = convert_table(read_toml(path), SweepTable, str(path), SweepTable.__struct_fields__)
     try:
-        for seed in seeds:
-            check_seed(seed)
-        methods = read_methods(table, expect)
-    except InputError:
-        raise
+        for seed in table.seeds:
+            check_seed_name(str(seed))
+        for pair in table.pairs:
+            parse_pair(pair)
+        methods = methods_of(table)
     except BilexError as error:
         raise BilexError(f"{path}: {error}") from None
-    return Sweep(
-        name=path.stem,
-        files=tuple(read_files(table, path, seeds)),
-        methods=methods,
-        seeds=tuple(dict.fromkeys(seeds)),
-        sizes=tuple(sorted(set(expect.sizes(table, "sizes")))) or (None,),
-        draws=table.get("draws", 1),
-        limit=table.get("limit", 200_000),
-        held_out=table.get("held_out"),
-        retrieval=retrieval,
-    )
+    return Sweep(path.stem, table, files_of(table, path), methods)
 
 
-def read_methods(table: Mapping[str, Any], expect: Expect) -> tuple[Method, ...]:
-    """Give every method with every prior, each combination once."""
-    names = expect.strings(table, "methods") or ("ruder2018",)
-    priors: tuple[str | None, ...] = expect.strings(table, "priors") or (None,)
-    changes = {"max_rank": table.get("max_rank")}
-    found = [find_method(name).with_changes({**changes, "prior": prior}) for name in names for prior in priors]
-    return tuple(dict.fromkeys(found))
+def methods_of(table: SweepTable) -> tuple[Method, ...]:
+    """Return every method with every prior, each combination once."""
+    changes: dict[str, Any] = {} if table.max_rank is None else {"max_rank": table.max_rank}
+    priors: list[dict[str, Any]] = [{"prior": prior} for prior in table.priors] or [{}]
+    names = table.methods or ["ruder2018"]
+    return tuple(unique(find_method(name).with_changes({**changes, **prior}) for name in names for prior in priors))
 
 
-def read_files(table: Mapping[str, Any], path: Path, seeds: tuple[str, ...]) -> list[PairFiles]:
+def files_of(table: SweepTable, path: Path) -> tuple[PairFiles, ...]:
     """Find the files of the grid: a data directory's, or two files of vectors and their dictionaries."""
-    folder, origin = path.parent, str(path)
-    train = any(map(needs_train, seeds)) or "held_out" in table
-    alone, shared = {"source", "target", "train", "test"} & table.keys(), {"data", "layout", "pairs"} & table.keys()
-    if alone and shared:
-        raise InputError(
-            origin, f"{min(shared)!r} and {min(alone)!r} exclude each other", "give a data directory or two files"
-        )
-    if shared:
-        if "data" not in table:
-            raise InputError(origin, "the key 'data' is missing", "give the data directory")
-        data = folder / table["data"]
-        layout = find_layout(data, named(table.get("layout"), folder))
-        pairs = Expect(origin).pairs(table, "pairs") or layout.pairs_of("sweep", data)
-        return [layout.resolve(data, pair, train=train) for pair in pairs]
-    for key in ("source", "target", "test", *(["train"] if train else [])):
-        if key not in table:
-            raise InputError(origin, f"the key {key!r} is missing", "give the file, or a data directory with 'data'")
-        if not is_file(folder / table[key]):
-            raise InputError(folder / table[key], "no such file", f"correct {key!r} in {path.name}")
-    places = {key: folder / table[key] for key in ("source", "target", "train", "test") if key in table}
-    name = "-".join(places[side].name.split(".")[0] for side in ("source", "target"))
-    return [PairFiles(name, **places)]
-
-
-def named(layout: str | None, folder: Path) -> str | None:
-    """Give the layout as it is meant: a file beside the description, or a name."""
-    return str(folder / layout) if layout and layout.endswith(".toml") else layout
+    train = table.held_out is not None or any(needs_train(str(seed)) for seed in table.seeds)
+    given = {key: getattr(table, key) for key in ("source", "target", "train", "test")}
+    places = {key: path.parent / name for key, name in given.items() if name is not None}
+    if not (table.data or table.layout or table.pairs):
+        for key in ("source", "target", "test", *["train"] * train):
+            if key not in places:
+                raise InputError(path, f"the key {key!r} is missing", "give the file, or a data directory with 'data'")
+            if not is_file(places[key]):
+                raise InputError(places[key], "no such file", f"correct {key!r} in {path.name}")
+        name = "-".join(places[side].name.split(".")[0] for side in ("source", "target"))
+        return (PairFiles(name, **places),)
+    if places:
+        raise InputError(path, f"{min(places)!r} excludes 'data'", "give a data directory or two files")
+    if table.data is None:
+        raise InputError(path, "the key 'data' is missing", "give the data directory")
+    data, layout = path.parent / table.data, table.layout
+    if layout and layout.endswith(".toml"):
+        layout = str(path.parent / layout)
+    found = find_layout(data, layout)
+    pairs = unique(table.pairs) or found.pairs_of("sweep", data)
+    return tuple(found.resolve(data, pair, train=train) for pair in pairs)
 
 
 def run_sweep(
-    sweep: Sweep, output: str | os.PathLike[str], *, engine: Engine | None = None, watch: Watch | None = None
+    sweep: Sweep, output: str | os.PathLike[str], *, engine: Engine | None = None, reporter: GridReporter | None = None
 ) -> Outcome:
-    """Compute the grid, or go on with it, and write its table and plot."""
-    return carry_out(sweep.name, sweep.cells(), sweep.report, Path(output), engine or LocalEngine(), watch)
+    """Compute the cells that are not finished yet, and write the table and the plot."""
+    return run_experiment(sweep.name, sweep.cells(), sweep.report, Path(output), engine or LocalEngine(), reporter)
