@@ -119,14 +119,14 @@ def test_a_matching_without_its_proof_is_an_error_and_not_a_warning(
     """The solver is made to leave out one of the best edges."""
     from bilex.matching import solver_kernel as matching
 
-    solve = matching.solve
+    solve = matching.solve_integers
 
     def careless(*arguments: Any) -> Any:
         chosen, u, v = solve(*arguments)
         chosen[np.flatnonzero(chosen)[0]] = False
         return chosen, u, v
 
-    monkeypatch.setattr(matching, "solve", careless)
+    monkeypatch.setattr(matching, "solve_integers", careless)
     with pytest.raises(bilex.BilexError, match="misses its certificate"):
         bilex.induce(language(COMMON), language(TURNED), method="ruder2018")
     with pytest.raises(bilex.BilexError, match="misses its certificate"):

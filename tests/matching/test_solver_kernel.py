@@ -23,15 +23,15 @@ def csr(edges: Edges, n_a: int) -> tuple[Ints, Ints, Ints]:
     return indptr, np.array([b for _, b in pairs], np.int64), np.array([edges[pair] for pair in pairs], np.int64)
 
 
-def check(
+def checked_weight(
     edges: Edges, n_a: int, n_b: int, capacities: tuple[int, int], prices: Ints | None = None, epsilon: int = 1
 ) -> int:
-    """Solve, check complementary slackness to the last bit, and give the weight of the chosen edges."""
+    """Solve, check complementary slackness exactly, and return the weight of the chosen edges."""
     start = np.zeros(n_b, np.int64) if prices is None else prices
     before = start.copy()
     indptr, indices, weights = csr(edges, n_a)
-    chosen, u, v = kernel.solve(indptr, indices, weights, n_b, *capacities, start, np.int64(epsilon))
-    assert (start == before).all(), "the prices given are not changed"
+    chosen, u, v = kernel.solve_integers(indptr, indices, weights, n_b, *capacities, start, np.int64(epsilon))
+    assert (start == before).all(), "the given prices are not changed"
     rows = np.repeat(np.arange(n_a), np.diff(indptr))
     of_a, of_b = np.bincount(rows[chosen], minlength=n_a), np.bincount(indices[chosen], minlength=n_b)
     assert (of_a <= capacities[0]).all()
@@ -61,7 +61,7 @@ def small_graphs(draw: st.DrawFn) -> tuple[Edges, int, int]:
 
 
 @given(small_graphs(), capacities, st.data())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 def test_equals_trying_every_subset_from_any_start(
     graph: tuple[Edges, int, int], capacities: tuple[int, int], data: st.DataObject
 ) -> None:
@@ -71,14 +71,14 @@ def test_equals_trying_every_subset_from_any_start(
     prices = np.array(data.draw(st.lists(price, min_size=n_b, max_size=n_b)), np.int64)
     epsilon = data.draw(st.sampled_from([1, 3, max(1, largest // 1000), largest, 10 * largest]))
     best, _ = oracles.best_by_subsets(edges, *capacities)
-    assert check(edges, n_a, n_b, capacities, prices, epsilon) == max(best, 0)
+    assert checked_weight(edges, n_a, n_b, capacities, prices, epsilon) == max(best, 0)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("capacities", [(1, 1), (2, 1), (1, 2), (2, 2), (3, 2)])
-@pytest.mark.parametrize("largest", [3, 1000])
-def test_every_start_and_step_gives_the_optimum(capacities: tuple[int, int], largest: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
+@pytest.mark.parametrize(
+    ("capacities", "largest"), [((1, 1), 3), ((1, 1), 1000), ((2, 1), 1000), ((1, 2), 3), ((2, 2), 1000), ((3, 2), 3)]
+)
+def test_every_start_and_step_gives_the_optimum(capacities: tuple[int, int], largest: int) -> None:
+    rng = np.random.default_rng(0)
     n_a, n_b = 120, 100
     popularity = rng.pareto(1.0, n_b) + 0.1
     edges: Edges = {
@@ -86,36 +86,36 @@ def test_every_start_and_step_gives_the_optimum(capacities: tuple[int, int], lar
         for a in range(n_a)
         for b in rng.choice(n_b, 5, p=popularity / popularity.sum(), replace=False)
     }
-    cold = check(edges, n_a, n_b, capacities)
+    cold = checked_weight(edges, n_a, n_b, capacities)
     assert cold == round(oracles.best_by_linear_program(edges, n_a, n_b, *capacities))
     for epsilon in (1, largest):
         for height in (1, largest, 5 * largest):
             prices = rng.integers(0, height + 1, n_b)
-            assert check(edges, n_a, n_b, capacities, prices, epsilon) == cold
+            assert checked_weight(edges, n_a, n_b, capacities, prices, epsilon) == cold
 
 
 def test_starting_from_the_answer_gives_the_answer() -> None:
     rng = np.random.default_rng(1)
     edges: Edges = {(a, int(b)): int(rng.integers(1, 99)) for a in range(60) for b in rng.choice(60, 4, replace=False)}
     indptr, indices, weights = csr(edges, 60)
-    chosen, _, v = kernel.solve(indptr, indices, weights, 60, 1, 1, np.zeros(60, np.int64), np.int64(1))
-    assert check(edges, 60, 60, (1, 1), v) == weights[chosen].sum()
+    chosen, _, v = kernel.solve_integers(indptr, indices, weights, 60, 1, 1, np.zeros(60, np.int64), np.int64(1))
+    assert checked_weight(edges, 60, 60, (1, 1), v) == weights[chosen].sum()
 
 
-def test_a_war_of_bids_is_cut_short_and_still_ends_at_the_optimum() -> None:
-    # Three bidders for two equal goods outbid each other by 1 at a time: 2^50 rounds, were there no limit on bids.
+def test_the_number_of_bids_is_limited_and_the_optimum_still_found() -> None:
+    # Three bidders for two equal goods outbid each other by 1 at a time: 2^50 rounds without a limit on bids.
     edges: Edges = {(a, b): 2**50 for a in range(3) for b in range(2)}
-    assert check(edges, 3, 2, (1, 1), epsilon=1) == 2**51
-    assert check(edges, 3, 2, (2, 1), epsilon=1) == 2**51
+    assert checked_weight(edges, 3, 2, (1, 1), epsilon=1) == 2**51
+    assert checked_weight(edges, 3, 2, (2, 1), epsilon=1) == 2**51
     wider: Edges = {(a, b): 2**50 - a for a in range(7) for b in range(3)}
-    assert check(wider, 7, 3, (1, 2), epsilon=1) == 6 * 2**50 - 15
+    assert checked_weight(wider, 7, 3, (1, 2), epsilon=1) == 6 * 2**50 - 15
 
 
 def test_no_edge_and_no_vertex() -> None:
-    assert check({}, 0, 0, (1, 1)) == 0
-    assert check({}, 0, 3, (2, 2)) == 0
-    assert check({}, 3, 0, (1, 2)) == 0
-    assert check({}, 3, 3, (1, 1), prices=np.array([5, 0, 1])) == 0
+    assert checked_weight({}, 0, 0, (1, 1)) == 0
+    assert checked_weight({}, 0, 3, (2, 2)) == 0
+    assert checked_weight({}, 3, 0, (1, 2)) == 0
+    assert checked_weight({}, 3, 3, (1, 1), prices=np.array([5, 0, 1])) == 0
 
 
 def test_transpose_lists_the_edges_of_each_vertex_in_order() -> None:

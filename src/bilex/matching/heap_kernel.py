@@ -11,7 +11,7 @@ __all__ = ["pop", "push"]
 
 @njit(cache=True, nogil=True)
 def push(heap_key: Ints, heap_node: Ints, size: int, key: int, node: int) -> int:
-    """Add to a binary heap of (key, node), smallest key first."""
+    """Add an entry and return the new size."""
     child = size
     while child > 0:
         parent = (child - 1) >> 1
@@ -25,7 +25,7 @@ def push(heap_key: Ints, heap_node: Ints, size: int, key: int, node: int) -> int
 
 @njit(cache=True, nogil=True)
 def pop(heap_key: Ints, heap_node: Ints, size: int) -> int:
-    """Remove the first entry of the heap; the caller has read it already."""
+    """Remove the first entry, which the caller has read already, and return the new size."""
     size -= 1
     key, node = heap_key[size], heap_node[size]
     parent = 0

@@ -130,7 +130,7 @@ def solve_capacities(graph: Graph, prior: Prior, prices: Floats | None) -> tuple
     largest = worth.weights.max()
     scale = 2.0 ** min(WEIGHT_BITS - np.ceil(np.log2(largest)), 1000)
     weights = np.maximum(np.rint(worth.weights * scale), 1).astype(np.int64)
-    chosen[positive], u, v = kernel.solve(
+    chosen[positive], u, v = kernel.solve_integers(
         worth.indptr,
         worth.indices,
         weights,

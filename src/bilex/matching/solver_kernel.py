@@ -11,12 +11,14 @@ The method is primal-dual. With duals u, v >= 0 for the vertices, and the slack 
 
 (1) and (2) together are the complementary slackness conditions, so a state that has both is optimal. `auction`
 finds duals that are nearly right and chooses edges so that (1) holds. A vertex that breaks (2) is *exposed*;
-`repair` mends exposed vertices one after the other, each by one shortest-path search on the slacks that either
-gives the vertex an edge or lowers its dual to 0, and never breaks (1). Weights are integers, so all of this is
-exact arithmetic: there are no tolerances.
+`repair` treats exposed vertices one after the other, each by a shortest-path search on the slacks that either gives
+the vertex an edge or lowers its dual to 0, and never breaks (1). Weights are integers, so the arithmetic is exact and
+there are no tolerances.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -24,12 +26,44 @@ from numpy.typing import NDArray
 
 from bilex.matching.heap_kernel import pop, push
 
-__all__ = ["solve"]
+__all__ = ["solve_integers", "transpose"]
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-FAR = np.int64(1) << np.int64(62)
+UNREACHED = np.int64(1) << np.int64(62)
+MAX_BIDS_PER_EDGE = 50
+
+
+class SidedGraph(NamedTuple):
+    """The graph as one side sees it: the edges of each vertex of side A, and the ends and weight of each edge."""
+
+    pointers: Ints
+    edges: Ints
+    ends_a: Ints
+    ends_b: Ints
+    weights: Ints
+
+
+class SolverState(NamedTuple):
+    """The chosen edges of each vertex (-1 for a free slot), the duals, and the chosen edges as flags."""
+
+    slots_a: Ints
+    slots_b: Ints
+    u: Ints
+    v: Ints
+    chosen: Flags
+
+
+class PathSearch(NamedTuple):
+    """The arrays of Dijkstra's algorithm. Vertices of B are numbered from 0, those of A from n_b on."""
+
+    distance: Ints
+    came_by: Ints
+    done: Flags
+    touched: Ints
+    heap_key: Ints
+    heap_node: Ints
 
 
 @njit(cache=True, nogil=True)
@@ -50,7 +84,7 @@ def transpose(indices: Ints, n_b: int) -> tuple[Ints, Ints]:
 
 
 @njit(cache=True, nogil=True)
-def put(slots: Ints, vertex: int, edge: int) -> None:
+def fill_slot(slots: Ints, vertex: int, edge: int) -> None:
     """Write `edge` into a free slot of `vertex`."""
     for slot in range(slots.shape[1]):
         if slots[vertex, slot] < 0:
@@ -59,7 +93,7 @@ def put(slots: Ints, vertex: int, edge: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def take(slots: Ints, vertex: int, edge: int) -> None:
+def clear_slot(slots: Ints, vertex: int, edge: int) -> None:
     """Clear the slot of `vertex` that holds `edge`."""
     for slot in range(slots.shape[1]):
         if slots[vertex, slot] == edge:
@@ -68,8 +102,8 @@ def take(slots: Ints, vertex: int, edge: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def full(slots: Ints, vertex: int) -> bool:
-    """Say whether every slot of `vertex` holds an edge."""
+def is_full(slots: Ints, vertex: int) -> bool:
+    """Check whether every slot of `vertex` holds an edge."""
     for slot in range(slots.shape[1]):  # noqa: SIM110 (numba has no all() over a generator)
         if slots[vertex, slot] < 0:
             return False
@@ -78,13 +112,13 @@ def full(slots: Ints, vertex: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def auction(
-    indptr: Ints, indices: Ints, weights: Ints, slots_a: Ints, slots_b: Ints, v: Ints, epsilon: int, most_bids: int
+    indptr: Ints, indices: Ints, weights: Ints, slots_a: Ints, slots_b: Ints, v: Ints, epsilon: int, max_bids: int
 ) -> Flags:
-    """Let the vertices of A bid for those of B until nobody wants to, or `most_bids` were made.
+    """Let the vertices of A bid for those of B until none has a profitable bid, or after `max_bids`.
 
     A vertex of A bids for the edge of best profit ``w - v``, as high as the second best profit (or the null
     option's 0) allows, plus `epsilon`. With several slots on side B the cheapest one is sold. The result need not
-    be optimal: it is a start, and `repair` does the rest.
+    be optimal: `repair` does the rest.
     """
     n_a, capacity_a, capacity_b = indptr.size - 1, slots_a.shape[1], slots_b.shape[1]
     bids = np.zeros(slots_b.shape, np.int64)
@@ -97,7 +131,7 @@ def auction(
             n_waiting += 1
     owner_of_slot = np.empty(slots_b.shape, np.int64)
     n_bids = 0
-    while n_waiting > 0 and n_bids < most_bids:
+    while n_waiting > 0 and n_bids < max_bids:
         n_waiting -= 1
         a = waiting[n_waiting]
         best, second, best_edge = 0, 0, -1
@@ -126,15 +160,15 @@ def auction(
         loser = slots_b[b, cheapest]
         if loser >= 0:
             chosen[loser] = False
-            take(slots_a, owner_of_slot[b, cheapest], loser)
+            clear_slot(slots_a, owner_of_slot[b, cheapest], loser)
             waiting[n_waiting] = owner_of_slot[b, cheapest]
             n_waiting += 1
         slots_b[b, cheapest] = best_edge
         owner_of_slot[b, cheapest] = a
         bids[b, cheapest] = price
         chosen[best_edge] = True
-        put(slots_a, a, best_edge)
-        if full(slots_b, b):
+        fill_slot(slots_a, a, best_edge)
+        if is_full(slots_b, b):
             v[b] = bids[b, 0]
             for slot in range(1, capacity_b):
                 v[b] = min(v[b], bids[b, slot])
@@ -142,53 +176,37 @@ def auction(
 
 
 @njit(cache=True, nogil=True)
-def settle(
-    indptr: Ints, indices: Ints, weights: Ints, slots_a: Ints, slots_b: Ints, u: Ints, v: Ints, chosen: Flags
-) -> None:
-    """Set u for the given v so that condition (1) holds, and drop the chosen edges that stand against it."""
+def settle(indptr: Ints, indices: Ints, weights: Ints, state: SolverState) -> None:
+    """Set u for the given v so that condition (1) holds, and drop the chosen edges that contradict it."""
+    slots_a, slots_b, u, v, chosen = state
     for a in range(indptr.size - 1):
         need = np.int64(0)
         for edge in range(indptr[a], indptr[a + 1]):
             if not chosen[edge]:
                 need = max(need, weights[edge] - v[indices[edge]])
-        worst_kept = FAR
+        worst_kept = UNREACHED
         for edge in range(indptr[a], indptr[a + 1]):
             if chosen[edge]:
                 profit = weights[edge] - v[indices[edge]]
                 if profit < need:
                     chosen[edge] = False
-                    take(slots_a, a, edge)
-                    take(slots_b, indices[edge], edge)
+                    clear_slot(slots_a, a, edge)
+                    clear_slot(slots_b, indices[edge], edge)
                 else:
                     worst_kept = min(worst_kept, profit)
         # A vertex at full capacity may have the largest u that its chosen edges allow: then they are tight.
-        u[a] = worst_kept if full(slots_a, a) else need
+        u[a] = worst_kept if is_full(slots_a, a) else need
 
 
 @njit(cache=True, nogil=True)
-def cheapest_end(
-    root: int,
-    pointers: Ints,
-    edges: Ints,
-    ends_a: Ints,
-    ends_b: Ints,
-    weights: Ints,
-    slots_b: Ints,
-    u: Ints,
-    v: Ints,
-    chosen: Flags,
-    distance: Ints,
-    came_by: Ints,
-    done: Flags,
-    touched: Ints,
-    heap_key: Ints,
-    heap_node: Ints,
-) -> tuple[int, int, int]:
-    """Run Dijkstra's algorithm from `root` to the cheapest place where a path may end; see `repair`.
+def cheapest_end(root: int, graph: SidedGraph, state: SolverState, search: PathSearch) -> tuple[int, int, int]:
+    """Run Dijkstra's algorithm from `root` to the cheapest vertex where a path may end; see `repair`.
 
-    Returns the cost of that end, its vertex, and how many entries of `touched` were visited. Vertices of B are
-    numbered from 0, those of A from n_b on.
+    Return the cost of that end, its vertex, and the number of touched vertices.
     """
+    pointers, edges, ends_a, ends_b, weights = graph
+    _, slots_b, u, v, chosen = state
+    distance, came_by, done, touched, heap_key, heap_node = search
     n_b = slots_b.shape[0]
     limit, end = u[root], n_b + root
     distance[end] = 0
@@ -209,11 +227,11 @@ def cheapest_end(
                 there = here + u[a] + v[b] - weights[edge]
                 if chosen[edge] or there >= limit or there >= distance[b]:
                     continue
-                if distance[b] == FAR:
+                if distance[b] == UNREACHED:
                     touched[n_touched] = b
                     n_touched += 1
                 distance[b], came_by[b] = there, edge
-                if full(slots_b, b):
+                if is_full(slots_b, b):
                     size = push(heap_key, heap_node, size, there, b)
                 else:
                     limit, end = there, b
@@ -224,7 +242,7 @@ def cheapest_end(
                 there = here + weights[edge] - u[a - n_b] - v[node]
                 if there >= limit or there >= distance[a]:
                     continue
-                if distance[a] == FAR:
+                if distance[a] == UNREACHED:
                     touched[n_touched] = a
                     n_touched += 1
                 distance[a], came_by[a] = there, edge
@@ -235,104 +253,70 @@ def cheapest_end(
 
 
 @njit(cache=True, nogil=True)
-def repair(
-    pointers: Ints,
-    edges: Ints,
-    ends_a: Ints,
-    ends_b: Ints,
-    weights: Ints,
-    slots_a: Ints,
-    slots_b: Ints,
-    u: Ints,
-    v: Ints,
-    chosen: Flags,
-) -> None:
-    """Mend every exposed vertex of side A; call it with the sides exchanged for those of B.
+def repair(graph: SidedGraph, state: SolverState) -> None:
+    """Repair every exposed vertex of side A; call it with the sides exchanged for those of B.
 
     From an exposed vertex, Dijkstra's algorithm walks unchosen edges from A to B at cost ``u + v - w`` and chosen
     edges from B back to A at cost ``w - u - v``. A path may end at a vertex of B with room, at cost 0 more, or at
     any vertex of A by giving up the chosen edge it came by (the root: by staying unmatched), at cost u more. The
     cheapest end wins; duals of the vertices nearer than it move so that the path becomes tight, and the edges
-    along it change between chosen and unchosen. No path longer than the root's own u is ever looked at.
+    along it change between chosen and unchosen. No path longer than the root's own u is searched.
     """
+    slots_a, slots_b, u, v, _ = state
     n_a, n_b = slots_a.shape[0], slots_b.shape[0]
-    distance = np.full(n_b + n_a, FAR, np.int64)
+    distance = np.full(n_b + n_a, UNREACHED, np.int64)
     came_by = np.full(n_b + n_a, -1, np.int64)
     done = np.zeros(n_b + n_a, np.bool_)
     touched = np.empty(n_b + n_a, np.int64)
-    heap_key = np.empty(weights.size + n_a * slots_a.shape[1] + 1, np.int64)
-    heap_node = np.empty_like(heap_key)
+    heap_size = graph.weights.size + n_a * slots_a.shape[1] + 1
+    heap_key, heap_node = np.empty(heap_size, np.int64), np.empty(heap_size, np.int64)
+    search = PathSearch(distance, came_by, done, touched, heap_key, heap_node)
     for root in range(n_a):
-        while u[root] > 0 and not full(slots_a, root):
-            limit, end, n_touched = cheapest_end(
-                root,
-                pointers,
-                edges,
-                ends_a,
-                ends_b,
-                weights,
-                slots_b,
-                u,
-                v,
-                chosen,
-                distance,
-                came_by,
-                done,
-                touched,
-                heap_key,
-                heap_node,
-            )
+        while u[root] > 0 and not is_full(slots_a, root):
+            limit, end, n_touched = cheapest_end(root, graph, state, search)
             for node in touched[:n_touched]:
                 closer = max(0, limit - distance[node])
                 if node < n_b:
                     v[node] += closer
                 else:
                     u[node - n_b] -= closer
-            flip(root, end, n_b, came_by, ends_a, ends_b, slots_a, slots_b, chosen)
+            flip_path(root, end, graph, state, came_by)
             for node in touched[:n_touched]:
-                distance[node], came_by[node], done[node] = FAR, -1, False
+                distance[node], came_by[node], done[node] = UNREACHED, -1, False
 
 
 @njit(cache=True, nogil=True)
-def flip(
-    root: int,
-    end: int,
-    n_b: int,
-    came_by: Ints,
-    ends_a: Ints,
-    ends_b: Ints,
-    slots_a: Ints,
-    slots_b: Ints,
-    chosen: Flags,
-) -> None:
-    """Exchange chosen and unchosen edges on the path that leads from `root` to `end`."""
-    node = end
+def flip_path(root: int, end: int, graph: SidedGraph, state: SolverState, came_by: Ints) -> None:
+    """Exchange chosen and unchosen edges on the path from `root` to `end`."""
+    ends_a, ends_b = graph.ends_a, graph.ends_b
+    slots_a, slots_b, _, _, chosen = state
+    n_b, node = slots_b.shape[0], end
     if node >= n_b:  # it ends on side A: the edge it came by is given up, and nothing replaces it
         if node == n_b + root:
             return
         edge = came_by[node]
         chosen[edge] = False
-        take(slots_a, node - n_b, edge)
+        clear_slot(slots_a, node - n_b, edge)
         node = ends_b[edge]
-        take(slots_b, node, edge)
+        clear_slot(slots_b, node, edge)
     while True:
         edge = came_by[node]
         a = ends_a[edge]
         chosen[edge] = True
-        put(slots_b, node, edge)
+        fill_slot(slots_b, node, edge)
         if a == root:
-            put(slots_a, a, edge)
+            fill_slot(slots_a, a, edge)
             return
         given_up = came_by[n_b + a]
         chosen[given_up] = False
-        take(slots_a, a, given_up)
-        put(slots_a, a, edge)
+        clear_slot(slots_a, a, given_up)
+        fill_slot(slots_a, a, edge)
         node = ends_b[given_up]
-        take(slots_b, node, given_up)
+        clear_slot(slots_b, node, given_up)
 
 
 @njit(cache=True, nogil=True)
-def solve(
+def solve_integers(
     indptr: Ints, indices: Ints, weights: Ints, n_b: int, capacity_a: int, capacity_b: int, prices: Ints, epsilon: int
 ) -> tuple[Flags, Ints, Ints]:
     """Solve the b-matching problem to optimality.
@@ -349,7 +333,7 @@ def solve(
     prices
         Duals of B to start from, int64 and >= 0; zeros for a cold start.
     epsilon
-        The auction's step: smaller gives better duals after more bids. It does not change the optimum.
+        The auction's step: a smaller one gives better duals after more bids. It does not change the optimum.
 
     Returns
     -------
@@ -364,10 +348,11 @@ def solve(
     ends_a = np.empty(indices.size, np.int64)
     for a in range(n_a):
         ends_a[indptr[a] : indptr[a + 1]] = a
-    chosen = auction(indptr, indices, weights, slots_a, slots_b, v, epsilon, 50 * (indices.size + n_a * capacity_a))
-    settle(indptr, indices, weights, slots_a, slots_b, u, v, chosen)
-    edges = np.arange(indices.size)
-    repair(indptr, edges, ends_a, indices, weights, slots_a, slots_b, u, v, chosen)
-    pointers, edges = transpose(indices, n_b)
-    repair(pointers, edges, indices, ends_a, weights, slots_b, slots_a, v, u, chosen)
+    max_bids = MAX_BIDS_PER_EDGE * (indices.size + n_a * capacity_a)
+    chosen = auction(indptr, indices, weights, slots_a, slots_b, v, epsilon, max_bids)
+    settle(indptr, indices, weights, SolverState(slots_a, slots_b, u, v, chosen))
+    order = np.arange(indices.size)
+    repair(SidedGraph(indptr, order, ends_a, indices, weights), SolverState(slots_a, slots_b, u, v, chosen))
+    pointers, order = transpose(indices, n_b)
+    repair(SidedGraph(pointers, order, indices, ends_a, weights), SolverState(slots_b, slots_a, v, u, chosen))
     return chosen, u, v
