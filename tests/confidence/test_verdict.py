@@ -114,7 +114,7 @@ def test_a_run_from_too_few_pairs_fails(languages: Languages) -> None:
     assert float(run.evaluate(languages.gold).figures()["p@1"]) < 0.1
     verdict = judge(run)
     assert verdict.level == FAILED
-    assert any("more pairs than 3" in advice for advice in verdict.advice)
+    assert any("`--seed FILE`" in advice for advice in verdict.advice)
 
 
 def test_a_run_without_pairs_fails_for_that_reason_alone(good_run: Run) -> None:
@@ -131,7 +131,6 @@ def test_vectors_in_another_order_are_doubted_but_not_condemned(languages: Langu
         sides.append(Embeddings(tuple(side.words[row] for row in rows), side.vectors[rows]))
     verdict = judge(induce(sides[0], sides[1], "identical"))
     assert (verdict.level, verdict.figures.frequency, verdict.figures.ordered) == (DOUBTFUL, None, False)
-    assert "order of frequency" in verdict.reasons[0]
     check_sentences(verdict)
 
 
@@ -179,20 +178,22 @@ def test_signs_show_their_value_and_limit() -> None:
 
 
 def test_advice_depends_on_the_configuration(configuration: dict[str, Any]) -> None:
+    def advice(figures: RunFigures, seed: dict[str, Any], method: dict[str, Any]) -> str:
+        changed = {"seed": {**configuration["seed"], **seed}, "method": {**configuration["method"], **method}}
+        return " ".join(decide_verdict(figures, changed).advice)
+
     weak = replace(FIGURES, mutual=0.3, frequency=0.3)
-    method = {**configuration["method"], "max_rank": 200, "log_odds": 0.5}
-    seed = {**configuration["seed"], "name": "numerals", "used": 99}
-    asked = " ".join(decide_verdict(weak, {"seed": seed, "method": method}).advice)
-    for part in ("`--seed identical`", "more pairs than 99", "more words than 200", "Leave out `--log-odds`"):
-        assert part in asked
-        assert part not in " ".join(decide_verdict(FIGURES, configuration).advice)
-    many = replace(FIGURES, mutual=0.3, hubness=10.0, seen=(20_000, 20_000))
-    given = {**configuration, "seed": {"name": "pairs.txt", "used": 100}}
-    advice = " ".join(decide_verdict(many, given).advice)
-    for part in ("Check the seed", "`--max-rank 10000`", "CSLS"):
-        assert part in advice
-    fixed = {**given, "method": {**configuration["method"], "self_learning": False}}
-    assert "Leave out `--method`" in " ".join(decide_verdict(many, fixed).advice)
+    asked = advice(weak, {"name": "numerals", "used": 99}, {"max_rank": 200, "log_odds": 0.5})
+    other = advice(weak, {"name": "pairs.txt", "used": 100}, {"self_learning": False})
+    for option in ("--seed identical", "--seed FILE", "--max-rank 10000", "--log-odds"):
+        assert f"`{option}`" in asked
+        assert f"`{option}`" not in other
+    assert "`--method`" in other
+    assert "`--method`" not in asked
+    many = advice(replace(weak, hubness=10.0, seen=(20_000, 20_000)), {}, {})
+    assert "`--max-rank 10000`" in many
+    assert "CSLS" in many
+    assert "CSLS" not in asked
 
 
 def test_older_runs_without_seed_agreement_are_judged_too(good_run: Run) -> None:

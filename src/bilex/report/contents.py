@@ -19,17 +19,7 @@ from bilex.report.charts import Chart, Series
 from bilex.runs.run import Run
 from bilex.search.engine import Engine
 
-__all__ = [
-    "DoubtfulEntry",
-    "EntrySample",
-    "HubWord",
-    "doubtful_entries",
-    "entry_samples",
-    "hub_words",
-    "iteration_charts",
-    "matched_chart",
-    "score_chart",
-]
+__all__ = ["doubtful_entries", "entry_samples", "hub_words", "iteration_charts", "matched_chart", "score_chart"]
 
 MAX_SAMPLE = 10
 MAX_HUBS = 8
@@ -37,11 +27,7 @@ MAX_HUB_EXAMPLES = 3
 COMPETITORS = 5
 RANK_BANDS = 20
 SCORE_BIN = 0.05
-ITERATION_TITLES = {
-    "pairs": "pairs",
-    "mean_cosine": "mean cosine",
-    "log_likelihood": "log-likelihood, above the first",
-}
+ITERATION_TITLES = {"pairs": "pairs", "mean_cosine": "mean cosine", "log_likelihood": "log-likelihood, above the first"}
 
 
 def iteration_charts(iterations: Sequence[dict[str, Any]]) -> list[Chart]:
