@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from bilex.em.progress import Reporter
 from bilex.errors import BilexError, BilexWarning
-from bilex.experiments.grid import GridReporter, configuration_key, open_log, run_grid
+from bilex.experiments.grid import configuration_key, open_log, run_grid
 
 
 @dataclass(frozen=True)
@@ -119,13 +120,13 @@ def test_a_place_that_cannot_be_written_is_explained(tmp_path: Path) -> None:
 
 
 def test_the_reporter_counts_all_cells_and_estimates_the_rest(tmp_path: Path) -> None:
-    begun: list[tuple[int, int, str, bool]] = []
+    stages: list[tuple[str, bool]] = []
 
-    class Recording(GridReporter):
-        def begin(self, number: int, total: int, label: str, seconds_left: float | None) -> None:
-            begun.append((number, total, label, seconds_left is None))
+    class Recording(Reporter):
+        def stage(self, name: str) -> None:
+            stages.append((name.split(",", maxsplit=1)[0], "left" in name))
 
     path = tmp_path / "grid.jsonl"
     run_grid(CELLS[:2], Counting(), path)
     run_grid(CELLS, Counting(), path, Recording())
-    assert begun == [(3, 5, "2", True), (4, 5, "3", False), (5, 5, "4", False)]
+    assert stages == [("cell 3 of 5: 2", False), ("cell 4 of 5: 3", True), ("cell 5 of 5: 4", True)]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from bilex.em.progress import Reporter
 from bilex.errors import BilexWarning
 from bilex.experiments import EXPERIMENTS, Options, Outcome, reproduce
-from bilex.experiments.grid import GridReporter
 
 
 @pytest.fixture(scope="module")
@@ -120,16 +120,16 @@ def test_figures(outcomes: dict[str, Outcome]) -> None:
     assert smaller[0] is not None and larger[0] is not None and smaller[0] < larger[0]
 
 
-class Recording(GridReporter):
+class Recording(Reporter):
     """Records the numbers of the cells, and interrupts at one of them."""
 
     def __init__(self, stop_at: int = 0) -> None:
         self.stop_at = stop_at
         self.numbers: list[int] = []
 
-    def begin(self, number: int, total: int, label: str, seconds_left: float | None) -> None:
-        self.numbers.append(number)
-        if number == self.stop_at:
+    def rows(self, done: int, total: int) -> None:
+        self.numbers.append(done + 1)
+        if done + 1 == self.stop_at:
             raise KeyboardInterrupt
 
 

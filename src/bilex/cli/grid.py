@@ -1,24 +1,21 @@
-"""What the commands that run a grid share: lists in options, progress on a terminal, interruptions, output."""
+"""What the commands that run a grid share: lists in options, progress and interruptions, and the output."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from bilex.cli.interrupts import exit_message
 from bilex.cli.options import print_json
 
 if TYPE_CHECKING:
+    from bilex.em.progress import Reporter
     from bilex.experiments import Outcome
-    from bilex.experiments.grid import GridReporter
 
-__all__ = ["EXIT_INTERRUPTED", "print_outcome", "report_cells", "resumable", "split_names", "split_sizes"]
-
-EXIT_INTERRUPTED = 130
+__all__ = ["print_outcome", "run_with_progress", "split_names", "split_sizes"]
 
 
 def split_names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -38,40 +35,14 @@ def split_sizes(context: click.Context, parameter: click.Parameter, value: str |
     return tuple(map(int, names))
 
 
-@contextmanager
-def report_cells(quiet: bool) -> Iterator[GridReporter]:
-    """Yield a reporter that draws on stderr if that is a terminal, else one that does nothing."""
-    from bilex.cli.estimate import time_in_words
-    from bilex.experiments.grid import GridReporter
+def run_with_progress(command: str, log: Path, quiet: bool, run: Callable[[Reporter], Outcome]) -> Outcome:
+    """Run a grid with progress on the terminal; an interruption tells how to continue."""
+    from bilex.cli.progress import show_progress
 
-    if quiet or not sys.stderr.isatty():
-        yield GridReporter()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        task = display.add_task("reading", total=None)
-
-        class Terminal(GridReporter):
-            def begin(self, number: int, total: int, label: str, seconds_left: float | None) -> None:
-                left = "" if seconds_left is None else f", {time_in_words(seconds_left)} left"
-                text = f"cell {number} of {total}: {label}{left}"
-                display.update(task, description=text, completed=number - 1, total=total)
-
-        yield Terminal()
-
-
-@contextmanager
-def resumable(command: str, log: Path) -> Iterator[None]:
-    """Turn an interruption into one line that says how to continue, and its exit code."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        message = f"bilex: interrupted; finished cells are kept in {log}, run `{command}` again to go on"
-        click.echo(message, err=True)
-        raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
+    how_to_resume = f"finished cells are kept in {log}, run `{command}` again to go on"
+    exit_message.set_checkpoint(log, how_to_resume, written=False)
+    with show_progress(quiet) as reporter:
+        return run(reporter)
 
 
 def print_outcome(outcome: Outcome, about: dict[str, object], as_json: bool, quiet: bool) -> None:

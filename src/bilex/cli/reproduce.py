@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from bilex.cli.grid import print_outcome, report_cells, resumable, split_names, split_sizes
+from bilex.cli.grid import print_outcome, run_with_progress, split_names, split_sizes
 from bilex.cli.options import json_option, quiet_option, wrong_usage
 
 __all__ = ["reproduce"]
@@ -62,7 +62,10 @@ def reproduce(
         for pair in pairs:
             parse_pair(pair)
         options = Options(pairs, methods, seeds, sizes, draws, max_rank)
-    log = Path(output) / f"{name}.jsonl"
-    with resumable(f"bilex reproduce {name}", log), report_cells(quiet or as_json) as reporter:
-        outcome = run(name, data, output, layout=layout, options=options, limit=limit, reporter=reporter)
+    outcome = run_with_progress(
+        f"bilex reproduce {name}",
+        Path(output) / f"{name}.jsonl",
+        quiet or as_json,
+        lambda reporter: run(name, data, output, layout=layout, options=options, limit=limit, reporter=reporter),
+    )
     print_outcome(outcome, {"experiment": name, "data": data}, as_json, quiet)

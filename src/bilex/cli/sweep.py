@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from bilex.cli.grid import print_outcome, report_cells, resumable
+from bilex.cli.grid import print_outcome, run_with_progress
 from bilex.cli.options import json_option, quiet_option
 
 __all__ = ["sweep"]
@@ -34,7 +34,10 @@ def sweep(config: str, output: str, as_json: bool, quiet: bool) -> None:
     from bilex.experiments.sweep import read_sweep, run_sweep
 
     grid = read_sweep(config)
-    log = Path(output) / f"{grid.name}.jsonl"
-    with resumable(f"bilex sweep {config}", log), report_cells(quiet or as_json) as reporter:
-        outcome = run_sweep(grid, output, reporter=reporter)
+    outcome = run_with_progress(
+        f"bilex sweep {config}",
+        Path(output) / f"{grid.name}.jsonl",
+        quiet or as_json,
+        lambda reporter: run_sweep(grid, output, reporter=reporter),
+    )
     print_outcome(outcome, {"config": config}, as_json, quiet)

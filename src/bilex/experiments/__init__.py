@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bilex.em.progress import Reporter
 from bilex.experiments.differences import TABLE5
 from bilex.experiments.experiment import Experiment, Options, Outcome, Report, Setting, run_experiment
 from bilex.experiments.figures import FIG2, FIG3
-from bilex.experiments.grid import GridReporter
 from bilex.experiments.hubs import TABLE3
 from bilex.experiments.inputs import FileCache
 from bilex.experiments.layouts import find_layout
@@ -35,7 +35,7 @@ def reproduce(
     options: Options | None = None,
     limit: int | None = 200_000,
     engine: Engine | None = None,
-    reporter: GridReporter | None = None,
+    reporter: Reporter | None = None,
 ) -> Outcome:
     """Run a table or figure of the paper, or continue an interrupted run.
 

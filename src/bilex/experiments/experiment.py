@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bilex.em.progress import Reporter
 from bilex.errors import BilexWarning
 from bilex.experiments import published
 from bilex.experiments.cells import Cell, run_cell
-from bilex.experiments.grid import GridReporter, run_grid
+from bilex.experiments.grid import run_grid
 from bilex.experiments.inputs import FileCache, check_seed_name, is_drawn, needs_train
 from bilex.experiments.layouts import Layout, PairFiles
 from bilex.experiments.plots import Plot, PlotsNotInstalled, write_plot
@@ -156,7 +157,7 @@ def run_experiment(
     report: Callable[[list[Measured]], Report],
     output: Path,
     engine: Engine,
-    reporter: GridReporter | None = None,
+    reporter: Reporter | None = None,
 ) -> Outcome:
     """Compute the cells that are not finished yet, and write ``NAME.jsonl``, ``.tsv``, ``.txt`` and the plots.
 

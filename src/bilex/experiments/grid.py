@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeVar
 
+from bilex.em.progress import Reporter
 from bilex.errors import BilexError, BilexWarning
 
-__all__ = ["GridCell", "GridReporter", "Result", "configuration_key", "open_log", "run_grid"]
+__all__ = ["GridCell", "Result", "configuration_key", "open_log", "run_grid"]
 
 Result = dict[str, Any]
 
@@ -41,13 +42,6 @@ class GridCell(Protocol):
 AnyCell = TypeVar("AnyCell", bound=GridCell)
 
 
-class GridReporter:
-    """Receives progress callbacks; this one ignores them."""
-
-    def begin(self, number: int, total: int, label: str, seconds_left: float | None) -> None:
-        """Begin a cell; cells are counted from 1, including those found finished."""
-
-
 def configuration_key(configuration: dict[str, Any]) -> str:
     """Return a hash of a configuration that does not depend on the order of its keys."""
     text = json.dumps(configuration, sort_keys=True, ensure_ascii=False, allow_nan=False)
@@ -55,10 +49,10 @@ def configuration_key(configuration: dict[str, Any]) -> str:
 
 
 def run_grid(
-    cells: Sequence[AnyCell], compute: Callable[[AnyCell], Result], path: Path, reporter: GridReporter | None = None
+    cells: Sequence[AnyCell], compute: Callable[[AnyCell], Result], path: Path, reporter: Reporter | None = None
 ) -> list[Result]:
     """Compute the cells that are not yet in the file at `path`, and return the results of all in order."""
-    reporter = reporter or GridReporter()
+    reporter = reporter or Reporter()
     keys = [configuration_key(cell.configuration) for cell in cells]
     with open_log(path) as file:
         done = read_results(path, file)
@@ -67,7 +61,9 @@ def run_grid(
             if key in done:
                 continue
             rest = len(set(keys[number - 1 :]) - done.keys())
-            reporter.begin(number, len(cells), cell.label, rest * sum(spent) / len(spent) if spent else None)
+            left = f", about {rest * sum(spent) / len(spent):.0f} s left" if spent else ""
+            reporter.stage(f"cell {number} of {len(cells)}: {cell.label}{left}")
+            reporter.rows(number - 1, len(cells))
             started = time.perf_counter()
             result = compute(cell)
             spent.append(time.perf_counter() - started)

@@ -10,9 +10,7 @@ import csv
 from functools import cache
 from importlib.resources import files
 
-from bilex.seeds.seed import IDENTICAL
-
-__all__ = ["ERROR_ANALYSIS", "FINDINGS", "hubs", "low_resource", "rows", "similarity", "translation"]
+__all__ = ["ERROR_ANALYSIS", "FINDINGS", "figure", "hubs", "rows"]
 
 FINDINGS = {
     "table1": (
@@ -37,16 +35,10 @@ def rows(name: str) -> tuple[dict[str, str], ...]:
     return tuple(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-@cache
-def translation() -> dict[tuple[str, str, str], float]:
-    """Return Table 1: P@1 in percent by pair, seed and method."""
-    return {(row["pair"], row["seed"], row["method"]): float(row["p@1"]) for row in rows("table1")}
-
-
-@cache
-def similarity() -> dict[tuple[str, str, str, str], float]:
-    """Return Table 2: Spearman's correlation by pair, similarity set, seed and method."""
-    return {(row["pair"], row["set"], row["seed"], row["method"]): float(row["spearman"]) for row in rows("table2")}
+def figure(table: str, column: str, **wanted: str) -> float | None:
+    """Return the figure in a column of the row with these values, such as ``pair="en-it"``; None without such a row."""
+    found = (row[column] for row in rows(table) if all(row[name] == value for name, value in wanted.items()))
+    return next(map(float, found), None)
 
 
 @cache
@@ -56,9 +48,3 @@ def hubs() -> dict[str, list[tuple[str, str, int]]]:
     for row in rows("table3"):
         found.setdefault(row["method"], []).append((row["word"], row["gloss"], int(row["count"])))
     return found
-
-
-def low_resource(pair: str, seed: str, method: str) -> float | None:
-    """Return a figure of Table 4, which is from identical strings: P@1 in percent."""
-    found = (float(row["p@1"]) for row in rows("table4") if (row["pair"], row["method"]) == (pair, method))
-    return next(found, None) if seed == IDENTICAL else None

@@ -37,7 +37,8 @@ def report(setting: Setting, cells: list[Measured]) -> Report:
         for pair, name in columns:
             found = [figures_of(each, name) for each in select(cells, pair=pair, method=method, seed=seed)]
             values = [figures["spearman"] for figures in found if "spearman" in figures]
-            line.append(beside(published.similarity().get((pair, name, seed, method)), spread(values, 3), 3))
+            known = published.figure("table2", "spearman", pair=pair, set=name, seed=seed, method=method)
+            line.append(beside(known, spread(values, 3), 3))
         lines.append(line)
     return Report(
         title="Table 2. Spearman's correlation on cross-lingual similarity sets: published / measured here",
@@ -80,7 +81,9 @@ def row(measured: Measured, name: str) -> dict[str, Any]:
         **{f"{key}_zero": figures.get("zero", {}).get(key) for key in ("spearman", "pearson")},
         **({"reason": figures["reason"]} if "reason" in figures else {}),
         "set": name,
-        "published": published.similarity().get((cell.pair, name, cell.seed, cell.method)),
+        "published": published.figure(
+            "table2", "spearman", pair=cell.pair, set=name, seed=cell.seed, method=cell.method
+        ),
     }
 
 

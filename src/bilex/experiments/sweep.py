@@ -12,11 +12,11 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from bilex.em.progress import Reporter
 from bilex.errors import BilexError, InputError
 from bilex.experiments.cells import Cell
 from bilex.experiments.experiment import Outcome, Report, run_experiment
 from bilex.experiments.figures import RETRIEVAL_NAMES, Curves, held_out_notes
-from bilex.experiments.grid import GridReporter
 from bilex.experiments.inputs import FileCache, check_seed_name, is_drawn, needs_train
 from bilex.experiments.layouts import PairFiles, find_layout, is_file
 from bilex.experiments.reporting import TRANSLATION_HEADER, Measured, reason_notes, translation_rows, unique
@@ -151,7 +151,7 @@ def files_of(table: SweepTable, path: Path) -> tuple[PairFiles, ...]:
 
 
 def run_sweep(
-    sweep: Sweep, output: str | os.PathLike[str], *, engine: Engine | None = None, reporter: GridReporter | None = None
+    sweep: Sweep, output: str | os.PathLike[str], *, engine: Engine | None = None, reporter: Reporter | None = None
 ) -> Outcome:
     """Compute the cells that are not finished yet, and write the table and the plot."""
     return run_experiment(sweep.name, sweep.cells(), sweep.report, Path(output), engine or LocalEngine(), reporter)

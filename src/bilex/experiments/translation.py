@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bilex.experiments import published
 from bilex.experiments.cells import Cell
 from bilex.experiments.experiment import Experiment, Report, Setting
@@ -41,21 +43,19 @@ def plan_table4(setting: Setting) -> list[Cell]:
 
 def report_table1(setting: Setting, cells: list[Measured]) -> Report:
     """Report one block for each pair: systems down, seeds across, the published figure beside ours."""
-    known = published.translation()
     blocks = []
     for pair in unique(each.cell.pair for each in cells):
         here = select(cells, pair=pair)
         seeds = unique(each.cell.seed for each in here)
         rows = [["", *map(seed_title, seeds)]]
         for name in unique(each.cell.method for each in here):
-            figures = {seed: spread(precision(select(here, method=name, seed=seed))) for seed in seeds}
-            rows.append([name, *(beside(known.get((pair, seed, name)), text) for seed, text in figures.items())])
+            rows.append([name, *(both_figures(select(here, method=name, seed=seed), table1_figure) for seed in seeds)])
         blocks.append(f"{pair_title(here)}\n{aligned(rows, indent='  ')}")
     return Report(
         title="Table 1. P@1 (%) by nearest neighbour: published / measured here",
         table="\n\n".join(blocks),
         header=TRANSLATION_HEADER,
-        rows=translation_rows(cells, lambda cell: known.get((cell.pair, cell.seed, cell.method))),
+        rows=translation_rows(cells, table1_figure),
         notes=translation_notes(setting, cells),
     )
 
@@ -65,18 +65,31 @@ def report_table4(setting: Setting, cells: list[Measured]) -> Report:
     pairs = unique(each.cell.pair for each in cells)
     rows = [["", *pairs]]
     for name, seed in unique((each.cell.method, each.cell.seed) for each in cells):
-        row = [name if seed == IDENTICAL else f"{name}, {seed_title(seed)}"]
-        for pair in pairs:
-            ours = spread(precision(select(cells, pair=pair, method=name, seed=seed)))
-            row.append(beside(published.low_resource(pair, seed, name), ours))
-        rows.append(row)
+        title = name if seed == IDENTICAL else f"{name}, {seed_title(seed)}"
+        here = [select(cells, pair=pair, method=name, seed=seed) for pair in pairs]
+        rows.append([title, *(both_figures(each, table4_figure) for each in here)])
     return Report(
         title="Table 4. P@1 (%) by nearest neighbour from identical strings: published / measured here",
         table=aligned(rows, indent="  "),
         header=TRANSLATION_HEADER,
-        rows=translation_rows(cells, lambda cell: published.low_resource(cell.pair, cell.seed, cell.method)),
+        rows=translation_rows(cells, table4_figure),
         notes=(*(pair_title(select(cells, pair=pair)) for pair in pairs), *translation_notes(setting, cells)),
     )
+
+
+def table1_figure(cell: Cell) -> float | None:
+    """Return the published P@1."""
+    return published.figure("table1", "p@1", pair=cell.pair, seed=cell.seed, method=cell.method)
+
+
+def table4_figure(cell: Cell) -> float | None:
+    """Return the published P@1, which is from identical strings."""
+    return published.figure("table4", "p@1", pair=cell.pair, method=cell.method) if cell.seed == IDENTICAL else None
+
+
+def both_figures(draws: list[Measured], published_figure: Callable[[Cell], float | None]) -> str:
+    """Format the published P@1 and ours, the mean of the draws of a cell."""
+    return beside(published_figure(draws[0].cell), spread(precision(draws))) if draws else beside(None, spread([]))
 
 
 def pair_title(cells: list[Measured]) -> str:
