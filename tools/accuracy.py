@@ -101,7 +101,7 @@ class Bench:
             return forth, [(target, source) for source, target in forth]
         one, other = self.languages
         names = (f"{one}-{other}", f"{other}-{one}")
-        forth, back = (read_pairs(self.data / "dictionaries" / f"{name}.5000-6500.txt")[:] for name in names)
+        forth, back = (list(read_pairs(self.data / "dictionaries" / f"{name}.5000-6500.txt")) for name in names)
         return forth, back
 
     def measure(self, case: str, kind: str, draw: int) -> Figures:

@@ -28,19 +28,19 @@ from tools.accuracy import Bench, write_section
 
 PAIRS = ("en-fi", "en-fr")
 LARGEST = coupling.SIZES[0]
-FORTY = {(coupling, "STEPS"): 40}
+FORTY = {(coupling, "COOLING_STEPS"): 40}
 CASES: dict[str, tuple[int, dict[tuple[Any, str], Any]]] = {  # label: words, and constants that are changed
     "as it is, in 80 steps": (LARGEST, {}),
     "in 40 steps": (LARGEST, FORTY),
-    "in 20 steps": (LARGEST, {(coupling, "STEPS"): 20}),
-    "signatures of the word alone": (LARGEST, {(signatures, "ORDERS"): 1}),
-    "signatures of the word alone, in 40 steps": (LARGEST, {**FORTY, (signatures, "ORDERS"): 1}),
-    "frequencies not compared": (LARGEST, {(coupling, "FIRST_RANK"): 1e9}),
-    "frequencies not compared, in 40 steps": (LARGEST, {**FORTY, (coupling, "FIRST_RANK"): 1e9}),
+    "in 20 steps": (LARGEST, {(coupling, "COOLING_STEPS"): 20}),
+    "signatures of the word alone": (LARGEST, {(signatures, "SIGNATURE_ORDERS"): 1}),
+    "signatures of the word alone, in 40 steps": (LARGEST, {**FORTY, (signatures, "SIGNATURE_ORDERS"): 1}),
+    "frequencies not compared": (LARGEST, {(coupling, "RANK_OFFSET"): 1e9}),
+    "frequencies not compared, in 40 steps": (LARGEST, {**FORTY, (coupling, "RANK_OFFSET"): 1e9}),
     "2,000 words, in 40 steps": (2000, FORTY),
     "1,000 words, in 40 steps": (1000, FORTY),
-    "cold from the first of 40 steps": (LARGEST, {**FORTY, (coupling, "HOT"): coupling.COLD}),
-    "the signatures' pairs as they are": (LARGEST, {(coupling, "STEPS"): 0}),
+    "cold from the first of 40 steps": (LARGEST, {**FORTY, (coupling, "FIRST_BETA"): coupling.LAST_BETA}),
+    "the signatures' pairs as they are": (LARGEST, {(coupling, "COOLING_STEPS"): 0}),
 }
 ROUGH = 1e-3
 BEGIN, END = "<!-- begin: noseed -->", "<!-- end: noseed -->"

@@ -21,7 +21,6 @@ import numpy as np
 
 import bilex
 from bilex.errors import BilexError
-from bilex.files.manifest import SHAPE
 from bilex.vectors.embeddings import Embeddings
 
 __all__ = ["LONGEST", "TARGETS", "Reader", "examples", "shrink_buffers"]
@@ -68,11 +67,17 @@ def shrink_buffers(change: Callable[[Any, str, Any], None] = setattr) -> None:
     from bilex.vectors import text, word2vec
 
     changes: dict[Any, dict[str, Any]] = {
-        streams: {"BLOCK": 150, "_HEAD": 100, "_COMPRESSED_READ": 50, "_BOMB_SIZE": 200, "_BOMB_RATIO": 10},
-        word2vec: {"BLOCK": 120, "MAXIMUM_WORD": 20},
-        wordlists: {"_WINDOW": 150, "MAXIMUM_LINE": 80, "MAXIMUM_LIST": 300},
-        lines: {"_PIECE": 100},
-        text: {"MAXIMUM_WORD": 20, "ThreadPoolExecutor": Inline},
+        streams: {
+            "BLOCK_BYTES": 150,
+            "HEAD_BYTES": 100,
+            "PACKED_PIECE_BYTES": 50,
+            "MIN_BOMB_BYTES": 200,
+            "MAX_GZIP_RATIO": 10,
+        },
+        word2vec: {"BLOCK_BYTES": 120, "MAX_WORD_BYTES": 20},
+        wordlists: {"WINDOW_BYTES": 150, "MAX_LINE_BYTES": 80, "MAX_LIST_BYTES": 300},
+        lines: {"MAX_PIECE_BYTES": 100},
+        text: {"MAX_WORD_BYTES": 20, "ThreadPoolExecutor": Inline},
         local: {"ThreadPoolExecutor": Inline},
     }
     for module, values in changes.items():
@@ -255,7 +260,7 @@ TARGETS: dict[str, Callable[[Reader, bytes], None]] = {
     "toml": read_toml,
     "run": read_run,
 }
-LONGEST = {"run": 1600}
+LONGEST = {"run": 2500}
 
 
 def run_files(folder: Path) -> dict[str, bytes]:
@@ -267,8 +272,6 @@ def run_files(folder: Path) -> dict[str, bytes]:
     names = ("run.json", "lexicon.tsv", "model.safetensors")
     files = {name: (folder / "run" / name).read_bytes() for name in names}
     info = json.loads(files["run.json"])
-    method = info["configuration"]["method"]
-    info["configuration"]["method"] = {name: method[name] for name in SHAPE["configuration"]["method"]}
     info = {name: entry for name, entry in info.items() if name not in ("versions", "verdict")}
     info["choices"][0] |= {"why": "x", "measured": {"x": 0.5}}
     return files | {"run.json": json.dumps(info, separators=(",", ":")).encode() + b"\n"}

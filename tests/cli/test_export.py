@@ -55,7 +55,7 @@ def test_our_own_readers_read_the_lexicon_back(bilex: Bilex, work: Path) -> None
     for form in ("tsv", "jsonl", "muse", "tei"):
         bilex("export", "run", "--format", form, "-o", f"out.{form}")
     assert [entry[:2] for entry in Lexicon.load("out.tsv")] == pairs
-    assert read_pairs("out.muse") == pairs
+    assert list(read_pairs("out.muse")) == pairs
     lines = (work / "out.jsonl").read_text("utf-8").splitlines()
     assert [(each["source"], each["target"]) for each in map(json.loads, lines)] == pairs
     quotes = ElementTree.parse("out.tei").getroot().iter("{http://www.tei-c.org/ns/1.0}quote")

@@ -83,7 +83,7 @@ def test_muse_leaves_out_words_with_spaces_and_counts_them(tmp_path: Path) -> No
     message = "2 pairs with a space in a word left out (first: 'new york', line 2); tsv and jsonl keep them"
     assert [str(each.message) for each in caught] == [message]
     (tmp_path / "pairs.txt").write_text(text, "utf-8")
-    assert read_pairs(tmp_path / "pairs.txt") == [("house", "maison"), ("=1+1", "@x")]
+    assert list(read_pairs(tmp_path / "pairs.txt")) == [("house", "maison"), ("=1+1", "@x")]
 
 
 def test_muse_says_nothing_if_there_is_nothing_to_say() -> None:

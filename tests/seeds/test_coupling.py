@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.seeds.coupling import BLOCK, Coupling, coordinates, couple, in_blocks, moments
-from bilex.seeds.signatures import likeness
+from bilex.seeds.coupling import ROWS_PER_BLOCK, Coupling, coordinates, couple, in_blocks, moments
+from bilex.seeds.signatures import signature_similarity
 from tests.seeds.test_signatures import clusters, rotated
 
 
@@ -22,7 +22,7 @@ def views(words: int, noise: float, dimension: int = 30) -> tuple[np.ndarray, np
 def test_cooling_finds_what_signatures_alone_do_not() -> None:
     source, target, truth = views(700, noise=0.5)
     rows, columns = couple(source, target, 700)
-    assert (likeness(source, target).argmax(axis=1) == truth).mean() < 0.5
+    assert (signature_similarity(source, target).argmax(axis=1) == truth).mean() < 0.5
     assert (truth[rows] == columns).mean() > 0.9
     assert len(rows) > 600
 
@@ -42,11 +42,11 @@ def test_vectors_that_say_nothing_still_give_a_pair(vectors: np.ndarray) -> None
 
 
 def test_it_does_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    source, target, _ = views(BLOCK + 100, noise=0.5)
+    source, target, _ = views(ROWS_PER_BLOCK + 100, noise=0.5)
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("BILEX_THREADS", threads)
-        found.append([part.tolist() for part in couple(source, target, BLOCK + 100)])
+        found.append([part.tolist() for part in couple(source, target, ROWS_PER_BLOCK + 100)])
     assert found[0] == found[1]
 
 

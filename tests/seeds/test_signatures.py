@@ -8,7 +8,7 @@ import pytest
 from bilex.induction import induce
 from bilex.runs.learning import learn
 from bilex.seeds.seed import find_seed
-from bilex.seeds.signatures import likeness, signatures
+from bilex.seeds.signatures import signature_similarity, signatures
 from tests.languages import make_languages
 
 
@@ -47,7 +47,7 @@ def rotated(vectors: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 def test_a_rotation_is_not_seen() -> None:
     vectors, order = clusters(200, 10), np.random.default_rng(7).permutation(200)
-    alike = likeness(vectors, rotated(vectors, order))
+    alike = signature_similarity(vectors, rotated(vectors, order))
     assert (alike.argmax(axis=1) == np.argsort(order)).all()
     assert abs(alike.mean()) < 1e-3
     assert abs(alike.std() - 1) < 1e-3

@@ -14,7 +14,7 @@ import pytest
 import bilex
 from bilex.errors import BilexError, InputError
 from bilex.vectors.fasttext import open_fasttext
-from bilex.vectors.shape import peek_shape
+from bilex.vectors.readers import peek_shape
 from tests.vectors.fasttext_models import family, train
 from tests.vectors.helpers import write
 

@@ -141,7 +141,7 @@ def test_spelling_beside_the_vectors_is_followed(folder: Path) -> None:
 
 def test_a_model_of_other_vectors_is_refused(folder: Path, tmp_path: Path) -> None:
     run = bilex.Run.load(folder / "run")
-    with pytest.raises(InputError, match=r"of en are not from this model \(its vectors are others .*; give the model"):
+    with pytest.raises(InputError, match=r"of en are not from this model \(its vectors differ .*; give the model"):
         run.subwords(folder / "other.bin")
     with pytest.raises(InputError, match=r"of xx are not from this model \(it does not know 'x"):
         run.subwords(folder / "en.bin", reverse=True)

@@ -18,7 +18,7 @@ from bilex.errors import BilexError
 from bilex.methods import Method
 from bilex.numerics.types import Vectors
 from bilex.search.engine import Engine
-from bilex.vectors.shape import peek_shape
+from bilex.vectors.readers import peek_shape
 
 __all__ = ["Estimate", "check_memory", "estimate_from_sizes", "estimate_run"]
 

@@ -187,9 +187,9 @@ def suffixed(output: str, source: str, target: str) -> dict[str, str]:
 def warn_of_missing(path: str, words: list[str]) -> None:
     """Count the words that this format cannot tell from their numbers."""
     from bilex.errors import BilexWarning
-    from bilex.files.streams import display
+    from bilex.files.fields import quoted
 
     if words:
         what = "1 word" if len(words) == 1 else f"{len(words):,} words"
-        message = f"{path}: {what} with a space left out (first: {display(words[0])}); safetensors keeps them"
+        message = f"{path}: {what} with a space left out (first: {quoted(words[0])}); safetensors keeps them"
         warnings.warn(message, BilexWarning, stacklevel=2)

@@ -7,9 +7,8 @@ import os
 from typing import NamedTuple
 
 from bilex.errors import InputError
-from bilex.files.streams import display
-from bilex.files.wordlists import WordList, decoded
-from bilex.vectors.examine import is_number
+from bilex.files.fields import decode_fields, is_number, quoted
+from bilex.files.wordlists import WordList
 
 __all__ = ["SimilarityPair", "read_similarity_set"]
 
@@ -66,7 +65,7 @@ def _is_header(fields: list[bytes]) -> bool:
 
 
 def _pair(path: str, number: int, fields: list[bytes]) -> SimilarityPair:
-    terms = decoded(path, number, fields)
+    terms = decode_fields(path, number, fields)
     if len(terms) != 3 or not all(terms):
         found = "an empty field" if len(terms) == 3 else "one field" if len(terms) == 1 else f"{len(terms)} fields"
         raise InputError(
@@ -77,6 +76,6 @@ def _pair(path: str, number: int, fields: list[bytes]) -> SimilarityPair:
         )
     score = float(fields[2]) if is_number(fields[2]) else math.nan
     if not math.isfinite(score):
-        problem = f"the score {display(fields[2])} is not a finite number"
+        problem = f"the score {quoted(fields[2])} is not a finite number"
         raise InputError(path, problem, "write it like 2.5", line=number)
     return SimilarityPair(terms[0], terms[1], score)

@@ -1,21 +1,17 @@
-"""Files out, whole or not at all: written beside their place under another name, then moved there."""
+"""Write files whole or not at all: beside their place under another name, then moved there."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import BinaryIO
 
 from bilex.errors import BilexError
 
-__all__ = ["atomic_path", "atomic_write", "atomic_write_tensors", "atomic_write_text", "sync_folder"]
+__all__ = ["atomic_path", "atomic_write", "atomic_write_text", "sync_folder"]
 
 
 @contextlib.contextmanager
@@ -54,7 +50,7 @@ def atomic_path(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str], *, replace: bool = True) -> Iterator[BinaryIO]:
-    """Open ``path`` for writing bytes; the file appears, or is replaced, only when the block ends well."""
+    """Open ``path`` for writing bytes; the file appears, or is replaced, only if the block succeeds."""
     with atomic_path(path, replace=replace) as temporary, temporary.open("wb") as file:
         yield file
 
@@ -65,23 +61,8 @@ def atomic_write_text(path: str | os.PathLike[str], text: str) -> None:
         file.write(text.encode("utf-8"))
 
 
-def atomic_write_tensors(
-    path: str | os.PathLike[str], tensors: Mapping[str, NDArray[Any]], metadata: dict[str, str] | None = None
-) -> None:
-    """Write a safetensors file."""
-    from safetensors import SafetensorError  # a compiled library, rarely needed
-    from safetensors.numpy import save_file
-
-    with atomic_path(path) as temporary:
-        try:
-            save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, temporary, metadata)
-        except SafetensorError as error:  # its way to say what the system said
-            code = re.search(r"os error (\d+)", str(error))
-            raise OSError(int(code[1]), os.strerror(int(code[1]))) if code else error from None
-
-
 def sync_folder(folder: Path) -> None:
-    """Make the new name itself durable, where the system has a way to."""
+    """Make a new name in the folder durable, where the system supports it."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

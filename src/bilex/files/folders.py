@@ -1,7 +1,7 @@
-"""Folders out, whole or not at all: filled under another name, then exchanged with what is in their place.
+"""Write folders whole or not at all: filled under another name, then exchanged with what is in their place.
 
-A process that is killed leaves its folder behind. Nobody holds the lock on it any more, so the next one that writes
-to the same place finds it out and throws it away.
+A process that is killed leaves its folder behind, but not the lock on it; the next process that writes to the same
+place finds the folder unlocked and removes it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from bilex.files.atomic import sync_folder
 
 __all__ = ["new_folder", "replace_folder"]
 
-HERE, EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+AT_FDCWD, RENAME_EXCHANGE = -100, 2  # constants of Linux
 
 
 @contextlib.contextmanager
 def new_folder(place: Path) -> Iterator[Path]:
-    """Give an empty folder beside `place`, which vanishes when the block ends unless it was moved."""
+    """Yield an empty folder beside `place`, which is removed when the block ends unless it was moved."""
     with contextlib.ExitStack() as stack:
-        with locked(place.parent):  # so that nobody finds the folder before it is locked
-            throw_away_abandoned(place)
+        with locked(place.parent):  # so that no other process finds the folder before it is locked
+            remove_abandoned(place)
             folder = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             stack.enter_context(locked(folder))
@@ -37,11 +37,11 @@ def new_folder(place: Path) -> Iterator[Path]:
 
 
 def replace_folder(new: Path, place: Path) -> None:
-    """Move a folder to its place; what was there is then where the new one was, or gone."""
+    """Move a folder to its place; what was there is then in the place of the new one, or removed."""
     if not place.exists():
         new.rename(place)
     elif not exchange(new, place):
-        with locked(place.parent):  # there is a moment without either, which `throw_away_abandoned` could put right
+        with locked(place.parent):  # for a moment there is neither; `remove_abandoned` must not undo it
             old = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".old", dir=place.parent))
             try:
                 place.rename(old)
@@ -58,17 +58,17 @@ def replace_folder(new: Path, place: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders in one step, and say whether the system can."""
+    """Exchange two folders in one step; return False if the system cannot."""
     sys.audit("os.rename", str(one), str(other), -1, -1)
     try:
         rename = ctypes.CDLL(None).renameat2
     except (OSError, AttributeError, TypeError):
         return False
-    return bool(rename(HERE, os.fsencode(one), HERE, os.fsencode(other), EXCHANGE) == 0)
+    return bool(rename(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) == 0)
 
 
-def throw_away_abandoned(place: Path) -> None:
-    """Remove what killed processes left beside `place`; if one was killed in the middle of a move, undo that."""
+def remove_abandoned(place: Path) -> None:
+    """Remove what killed processes left beside `place`; undo a move in the middle of which one was killed."""
     ours = re.compile(rf"\.{re.escape(place.name)}\.[a-z0-9_]{{8}}\.(?:part|old)")
     for folder in [path for path in place.parent.iterdir() if ours.fullmatch(path.name) and path.is_dir()]:
         if folder.suffix == ".old" and not place.exists():
@@ -81,7 +81,7 @@ def throw_away_abandoned(place: Path) -> None:
 
 @contextlib.contextmanager
 def locked(folder: Path, *, only_if_free: bool = False) -> Iterator[bool]:
-    """Hold the lock on a folder, which ends with the process; say whether we do. Not every system has such locks."""
+    """Hold the lock on a folder, which ends with the process; yield whether it is held. Not every system has locks."""
     try:
         import fcntl
     except ImportError:

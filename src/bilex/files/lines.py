@@ -1,4 +1,4 @@
-"""A stream as lines, a block of them at a time, as arrays of where they start and end."""
+"""Cut a stream into lines, a block of them at a time, as arrays of where they start and end."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import InputError
-from bilex.files.streams import BOM, ByteStream, Window
+from bilex.files.streams import UTF8_BOM, ByteStream, Window
 
 __all__ = ["LineReader", "Lines"]
 
-_PIECE = 1 << 20
+MAX_PIECE_BYTES = 1 << 20
 
 
 @dataclass
@@ -33,14 +33,14 @@ class Lines:
 
 
 class LineReader:
-    """Cuts a stream into lines at line feeds and nowhere else, and drops the CR of Windows line ends."""
+    """Cuts a stream into lines at line feeds only, and drops the CR of Windows line ends."""
 
     def __init__(self, stream: ByteStream, capacity: int | None = None) -> None:
         self._path = stream.path
         self._window = Window(stream, capacity)
         self._window.refill()
-        self.bom = self._window.buffer.startswith(BOM, 0, self._window.end)
-        self._window.start = len(BOM) if self.bom else 0
+        self.bom = self._window.buffer.startswith(UTF8_BOM, 0, self._window.end)
+        self._window.start = len(UTF8_BOM) if self.bom else 0
         self._ahead: Lines | None = None
         self.number = 1
         self.carriage_returns = 0
@@ -65,7 +65,7 @@ class LineReader:
         return taken
 
     def repairs(self) -> list[str]:
-        """Say what was put right while cutting, one sentence each."""
+        """Return what was repaired while cutting, one sentence each."""
         repairs = []
         if self.bom:
             repairs.append("byte order mark at the start left out")
@@ -88,8 +88,8 @@ class LineReader:
                     line=self.number,
                 )
         stop = window.end if window.ended else last + 1
-        if stop - window.start > _PIECE:  # many short lines take more memory than their bytes
-            stop = window.buffer.rfind(b"\n", window.start, window.start + _PIECE) + 1 or stop
+        if stop - window.start > MAX_PIECE_BYTES:  # many short lines take more memory than their bytes
+            stop = window.buffer.rfind(b"\n", window.start, window.start + MAX_PIECE_BYTES) + 1 or stop
         data = window.array[window.start : stop]
         window.start = stop
         if len(data):

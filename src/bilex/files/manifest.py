@@ -1,127 +1,160 @@
-"""``run.json``: read with a bound on its size, and checked to hold what the rest of bilex takes for granted.
+"""``run.json``: read with a bound on its size, and checked to hold what the rest of bilex relies on.
 
-Only what is there is checked, so that a run of an older version, which says less, can still be read.
+Only entries that are present are checked, so that a run of an older version, which says less, can still be read.
 """
 
 from __future__ import annotations
 
-import json
-import math
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired, Required, TypedDict
+
+import msgspec
+from msgspec import Meta
 
 from bilex.errors import InputError
 
 __all__ = ["parse_manifest"]
 
-LARGEST = 1 << 24
-"""Bytes; a review of 200,000 pairs, the longest thing that is ever in there, takes about half."""
+MAX_MANIFEST_BYTES = 1 << 24
+"""A review of 200,000 pairs, the longest entry there can be, takes about half."""
 
-NUMBER, COUNT, SOME = "a number", "a count", "a count from 1 up"
-TEXT, LINE, FLAG = "a text", "a line of text", "true or false"
-FILES = [{"path": TEXT, "sha256": (TEXT, None)}]
-SIDE = {"words": COUNT, "dimension": COUNT, "files": FILES}
-AGREEMENT = {"words": COUNT, "matched": COUNT, "near": COUNT}
-# A list holds any number of its one item; a tuple gives a choice. In a table, other keys may stand beside these; one
-# that ends with a question mark may be missing, and ... stands for all.
-SHAPE: Any = {
-    "format": COUNT,
-    "files": {},
-    "version": LINE,
-    "versions": {},
-    "command": ([TEXT], None),
-    "configuration": {
-        "method": {
-            "name": TEXT,
-            "prior": TEXT,
-            "log_odds": NUMBER,
-            "max_rank": (SOME, None),
-            "self_learning": FLAG,
-        },
-        "seed": {
-            "name": TEXT,
-            "given": COUNT,
-            "used": COUNT,
-            "sha256?": (TEXT, None),
-            "agreement?": (AGREEMENT, None),
-        },
-        "complete": FLAG,
-        "engine": TEXT,
-    },
-    "inputs": {"source": SIDE, "target": SIDE},
-    "threads": COUNT,
-    "choices": [{"about": LINE, "chosen": LINE, "why": LINE, "measured": {...: NUMBER}}],
-    "stopped": LINE,
-    "seconds": NUMBER,
-    "pairs": COUNT,
-    "iterations": [
-        {"pairs": COUNT, "mean_cosine": NUMBER, "log_likelihood": NUMBER, "certificate_gap": (NUMBER, None)}
-    ],
-    "confidence": {"matched?": NUMBER},
-    "verdict": {"level": LINE},
-}
+MAX_COUNT = (1 << 63) - 1
+Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
+PositiveCount = Annotated[int, Meta(ge=1, le=MAX_COUNT)]
+
+
+class PrintableLine(str):
+    """A text that is shown in the terminal: one line without control characters."""
+
+    __slots__ = ()
+
+
+class _Method(TypedDict):  # older runs have all options side by side, newer ones group them
+    name: str
+    prior: NotRequired[str | _Prior]
+    e_step: NotRequired[str | _EStep]
+    log_odds: NotRequired[float]
+    max_rank: NotRequired[PositiveCount | None]
+    self_learning: NotRequired[bool]
+
+
+class _Prior(TypedDict, total=False):
+    kind: str
+    log_odds: float
+
+
+class _EStep(TypedDict, total=False):
+    max_rank: PositiveCount | None
+
+
+class _Agreement(TypedDict):
+    words: Count
+    matched: Count
+    near: Count
+
+
+class _Seed(TypedDict):
+    name: str
+    given: Count
+    used: Count
+    sha256: NotRequired[str | None]
+    agreement: NotRequired[_Agreement | None]
+
+
+class _Configuration(TypedDict):
+    method: _Method
+    seed: _Seed
+    complete: bool
+    engine: str
+
+
+class _File(TypedDict):
+    path: str
+    sha256: str | None
+
+
+class _Language(TypedDict):
+    words: Count
+    dimension: Count
+    files: list[_File]
+
+
+class _Inputs(TypedDict):
+    source: _Language
+    target: _Language
+
+
+class _Choice(TypedDict):
+    about: PrintableLine
+    chosen: PrintableLine
+    why: PrintableLine
+    measured: dict[str, float]
+
+
+class _Iteration(TypedDict):
+    pairs: Count
+    mean_cosine: float
+    log_likelihood: float
+    certificate_gap: float | None
+
+
+class _Confidence(TypedDict, total=False):
+    matched: float
+
+
+class _Verdict(TypedDict):
+    level: PrintableLine
+
+
+class Manifest(TypedDict, total=False):
+    """The entries of ``run.json`` that are checked; there may be others."""
+
+    format: Required[Count]
+    files: Required[dict[str, str]]
+    version: PrintableLine
+    versions: dict[str, Any]
+    command: list[str] | None
+    configuration: _Configuration
+    inputs: _Inputs
+    threads: Count
+    choices: list[_Choice]
+    stopped: PrintableLine
+    seconds: float
+    pairs: Count
+    iterations: list[_Iteration]
+    confidence: _Confidence
+    verdict: _Verdict
 
 
 def parse_manifest(path: Path) -> dict[str, Any]:
-    """Read ``run.json``; what is wrong with it is one line.
+    """Read and check ``run.json``.
 
     Raises
     ------
     InputError
-        If it is not whole, not JSON, or something in it is not what it should be.
+        If it is not whole, not JSON, or an entry is not of its type.
     """
+    again = "run `bilex induce` again"
     try:
         with path.open("rb") as file:
-            text = file.read(LARGEST + 1)
-        if len(text) > LARGEST or not text.endswith(b"}\n"):
+            text = file.read(MAX_MANIFEST_BYTES + 1)
+        if len(text) > MAX_MANIFEST_BYTES or not text.endswith(b"}\n"):
             raise ValueError
-        info = json.loads(text.decode("utf-8"))
-    except (ValueError, RecursionError):
-        raise InputError(path, "this is not a whole run.json", "run `bilex induce` again") from None
+        info: dict[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
+        msgspec.convert(info, Manifest, dec_hook=printable_line)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at `$")
+        entry = f"its entry {place.strip('.`')}" if place else "it"
+        raise InputError(path, f"{entry} is not as bilex writes it ({problem})", again) from None
+    except (ValueError, msgspec.DecodeError, RecursionError):
+        raise InputError(path, "this is not a whole run.json", again) from None
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})", "check its permissions") from None
-    if not isinstance(info, dict) or not {"format", "files"} <= info.keys():
-        raise InputError(path, "this is not a run.json of bilex", "run `bilex induce` again")
-    wrong = misfit({key: info[key] for key in SHAPE if key in info}, {key: SHAPE[key] for key in SHAPE if key in info})
-    if wrong is not None:
-        raise InputError(path, f"its entry {wrong}", "run `bilex induce` again")
     return info
 
 
-def misfit(value: Any, shape: Any, where: str = "") -> str | None:
-    """Say where a value has not the shape it should have; None if it has."""
-    if isinstance(shape, tuple):
-        found = [misfit(value, choice, where) for choice in shape]
-        return None if None in found else found[0]
-    if isinstance(shape, dict):
-        if not isinstance(value, dict):
-            return f"{where} is not a table"
-        if ... in shape:
-            shape = dict.fromkeys(value, shape[...])
-        else:
-            shape = {key.rstrip("?"): part for key, part in shape.items() if key[-1] != "?" or key[:-1] in value}
-        items = [(value.get(key, ...), part, f"{where}.{key}".lstrip(".")) for key, part in shape.items()]
-    elif isinstance(shape, list):
-        if not isinstance(value, list):
-            return f"{where} is not a list"
-        items = [(item, shape[0], f"{where}[{place}]") for place, item in enumerate(value)]
-    else:
-        return None if is_a(value, shape) else f"{where} is not {shape or 'empty'}"
-    return next((wrong for item in items if (wrong := misfit(*item)) is not None), None)
-
-
-def is_a(value: Any, kind: str | None) -> bool:
-    """Say whether a single value is of a kind."""
-    if kind is None:
-        return value is None
-    if kind == TEXT:
-        return isinstance(value, str)
-    if kind == LINE:
-        return isinstance(value, str) and value.isprintable()
-    if kind == FLAG:
-        return isinstance(value, bool)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    if kind in (COUNT, SOME):
-        return isinstance(value, int) and (kind == SOME) <= value < 1 << 63
-    return abs(value) < 1e300 if isinstance(value, int) else math.isfinite(value)
+def printable_line(kind: type, value: Any) -> PrintableLine:
+    """Convert a value to the one type that msgspec does not know."""
+    if not isinstance(value, str) or not value.isprintable():
+        raise ValueError("Expected a line of printable text")
+    return PrintableLine(value)

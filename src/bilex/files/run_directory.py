@@ -1,4 +1,4 @@
-"""The run directory on disk: made whole or not at all, and checked when it is read.
+"""The run directory: written whole or not at all, and checked when it is read.
 
 It holds ``lexicon.tsv`` (for people), ``model.safetensors`` (for translating more words later, without the original
 vectors) and ``run.json`` (what was done, and the checksums of the other two). It is written under another name and
@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import BilexError, InputError
-from bilex.files.atomic import atomic_write_tensors, atomic_write_text
+from bilex.files.atomic import atomic_write_text
 from bilex.files.folders import new_folder, replace_folder
 from bilex.files.manifest import parse_manifest
-from bilex.files.streams import MAXIMUM_WORD, refuse_special
-from bilex.files.tensors import longest_line, safetensors_header
+from bilex.files.streams import refuse_special_file
+from bilex.files.tensors import atomic_write_tensors, safetensors_header, unpack_words, words_are_short
 
 __all__ = ["file_sha256", "read_manifest", "read_model", "run_directory", "write_manifest", "write_model"]
 
@@ -45,25 +45,18 @@ TENSORS = {  # name: type, and shape: n source words of d dimensions, m target w
     "source_nearest": ("int64", "n"),
     "target_nearest": ("int64", "m"),
 }
-REVIEWS = "review.sqlite"  # a person's work: never thrown away
-BESIDE = ("", "-journal", "-wal", "-shm")  # what SQLite puts next to it
-FILES = {
-    LEXICON,
-    MODEL,
-    MANIFEST,
-    "report.html",
-    CYCLES,
-    CHECKPOINT,
-}  # what a run directory may hold; only such a one is replaced
-OPTIONAL = "target_map"  # only where the target's side is mapped too
+OPTIONAL_TENSOR = "target_map"  # only if the target's side is mapped too
+REVIEWS = "review.sqlite"  # a person's work: never deleted
+SQLITE_SUFFIXES = ("", "-journal", "-wal", "-shm")
+REPLACEABLE_FILES = {LEXICON, MODEL, MANIFEST, "report.html", CYCLES, CHECKPOINT}
 
 
 @contextlib.contextmanager
 def run_directory(path: str | os.PathLike[str], check: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """Give a new folder that takes the place of `path` if the block ends well, and vanishes if not.
+    """Yield a new folder that takes the place of `path` if the block succeeds, and is removed if not.
 
-    It is made at once, so that a place that cannot be written to is found out before the work, not after it. `check`
-    raises if what is there must stay; by default all must but a run.
+    It is made at once, so that a place that cannot be written to is noticed before the work, not after it. `check`
+    raises if what is there must be kept; by default everything but a run is kept.
     """
     named, check = Path(path), check or check_replaceable
     with contextlib.ExitStack() as stack:
@@ -82,7 +75,7 @@ def run_directory(path: str | os.PathLike[str], check: Callable[[Path], None] | 
 
 
 def check_replaceable(place: Path) -> None:
-    """Raise if something is there that is not ours to throw away."""
+    """Raise if the place holds anything but a run, or a run that somebody has reviewed."""
     elsewhere = "choose another place with -o"
     if place.is_symlink() and not place.exists():
         raise BilexError(f"{place}: the link leads nowhere; {elsewhere}")
@@ -93,11 +86,11 @@ def check_replaceable(place: Path) -> None:
     if place.resolve() in (Path.cwd(), *Path.cwd().parents):
         raise BilexError(f"{place}: the current folder cannot be replaced; {elsewhere}")
     names = {entry.name for entry in place.iterdir()}
-    if names & {REVIEWS + ending for ending in BESIDE}:
+    if names & {REVIEWS + ending for ending in SQLITE_SUFFIXES}:
         raise BilexError(f"{place}: holds {REVIEWS}, a person's review, which would be lost; {elsewhere}")
     if names and not names & {MANIFEST, CHECKPOINT}:
         raise BilexError(f"{place}: exists and is not a run of bilex; {elsewhere}")
-    if foreign := sorted(names - FILES):
+    if foreign := sorted(names - REPLACEABLE_FILES):
         raise BilexError(f"{place}: holds {foreign[0]!r}, which is not part of a run; move that, or {elsewhere}")
 
 
@@ -125,18 +118,18 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise InputError(folder, "this run is not finished", f"go on with `bilex induce --resume {quote(str(folder))}`")
     if not folder.is_dir() or not (folder / MANIFEST).exists():
         raise InputError(folder, "this is not a run directory", "give one that `bilex induce -o` has written")
-    path = own_file(folder, MANIFEST)
+    path = file_of_run(folder, MANIFEST)
     info = parse_manifest(path)
     if info["format"] > FORMAT:
         raise InputError(path, f"this run was written by a newer bilex ({info.get('version')})", "update bilex")
     return info
 
 
-def own_file(folder: Path, name: str) -> Path:
+def file_of_run(folder: Path, name: str) -> Path:
     """Return the path of a file of the run, which may not be a device, a pipe or a link that leads out of it."""
     path = folder / name
     try:
-        refuse_special(path, path.stat().st_mode, pipes=False)
+        refuse_special_file(path, path.stat().st_mode, pipes=False)
         if path.is_symlink() and folder.resolve() not in path.resolve().parents:
             raise InputError(path, "the link leads out of the run directory", "copy the file to its place")
     except (OSError, RuntimeError):  # RuntimeError: links that lead to each other
@@ -150,30 +143,31 @@ def read_model(folder: Path, info: dict[str, Any]) -> tuple[dict[str, NDArray[An
     """Read and check the tensors of a run, and the names of its languages."""
     from safetensors import SafetensorError, safe_open
 
-    path = check_file(folder, MODEL, info)
+    path = verified_file(folder, MODEL, info)
     safetensors_header(path)  # for its bounds
     try:
         with safe_open(path, framework="numpy") as file:
-            tensors = {name: file.get_tensor(name) for name in TENSORS if name != OPTIONAL or name in list(file.keys())}
+            stored = set(file.keys())
+            tensors = {name: file.get_tensor(name) for name in TENSORS if name != OPTIONAL_TENSOR or name in stored}
             names = dict(json.loads((file.metadata() or {}).get("names", "{}")))
     except (SafetensorError, OSError, ValueError, TypeError, RecursionError):
         raise InputError(path, "this is not a model of bilex", "run `bilex induce` again") from None
     for name in tensors:
-        if not fits(name, tensors):
+        if not is_valid_tensor(name, tensors):
             raise InputError(path, f"the tensor {name} does not fit the others", "run `bilex induce` again")
     return tensors, names
 
 
-def fits(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
-    """Say whether a tensor has its type and shape, and refers only to words that are there."""
+def is_valid_tensor(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
+    """Check that a tensor has its type and shape, and refers only to words that exist."""
     counts = {"k": tensors["mu"].size, "n": tensors["source_crowding"].size, "m": tensors["target_crowding"].size}
-    counts |= {"d": sum(tensors["omega"].shape[-1:]), "e": sum(tensors.get(OPTIONAL, tensors["mu"]).shape[-1:])}
+    counts |= {"d": sum(tensors["omega"].shape[-1:]), "e": sum(tensors.get(OPTIONAL_TENSOR, tensors["mu"]).shape[-1:])}
     tensor, (kind, shape) = tensors[name], TENSORS[name]
-    if tensor.dtype != kind or counts["k"] > min(counts["d"], counts["e"]):  # a space has no more than its languages
+    if tensor.dtype != kind or counts["k"] > min(counts["d"], counts["e"]):  # the space is no larger than a language
         return False
     if name.endswith("words"):
         try:
-            words = unpack(tensor) if longest_line(tensor) <= MAXIMUM_WORD else ()
+            words = unpack_words(tensor) if words_are_short(tensor) else ()
             return len(words) == tensors[name.replace("words", "crowding")].size
         except UnicodeDecodeError:
             return False
@@ -185,9 +179,9 @@ def fits(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
     return bool(np.isfinite(tensor).all())
 
 
-def check_file(folder: Path, name: str, info: dict[str, Any]) -> Path:
-    """Compare a file with its checksum in ``run.json``."""
-    path = own_file(folder, name)
+def verified_file(folder: Path, name: str, info: dict[str, Any]) -> Path:
+    """Return the path of a file after comparing it with its checksum in ``run.json``."""
+    path = file_of_run(folder, name)
     if file_sha256(path) != info["files"].get(name):
         raise InputError(path, "the file is damaged or was changed after the run", "run `bilex induce` again")
     return path
@@ -197,16 +191,3 @@ def file_sha256(path: str | os.PathLike[str]) -> str:
     """Compute the SHA-256 of a file's content."""
     with open(path, "rb") as file:  # noqa: PTH123 (a path as the user gave it)
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def pack(words: Sequence[str]) -> NDArray[np.uint8]:
-    """Store words as UTF-8, one on a line."""
-    packed = np.frombuffer("\n".join(words).encode("utf-8"), np.uint8)
-    if np.count_nonzero(packed == ord("\n")) != max(len(words) - 1, 0) or longest_line(packed) > MAXIMUM_WORD:
-        raise BilexError(f"a word has a line end in it or more than {MAXIMUM_WORD:,} bytes; rename it")
-    return packed
-
-
-def unpack(words: NDArray[np.uint8]) -> tuple[str, ...]:
-    """Read what `pack` stored."""
-    return tuple(words.tobytes().decode("utf-8").split("\n"))

@@ -1,7 +1,7 @@
-"""Bytes in: one way to open a file, plain or gzipped, and to walk through it with bounded memory.
+"""Open a file, plain or gzipped, and read through it with bounded memory.
 
 Plain files are read in blocks rather than mapped: it costs the same, a pipe works too, and a file that
-shrinks while it is read gives an error instead of killing the process.
+shrinks while it is read causes an error instead of killing the process.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import stat
 import zlib
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,87 +21,80 @@ from numpy.typing import NDArray
 from bilex.errors import InputError
 
 __all__ = [
-    "BLOCK",
-    "BOM",
-    "FASTTEXT_MODEL",
-    "MAXIMUM_WORD",
+    "BLOCK_BYTES",
+    "FASTTEXT_MAGIC",
+    "MAX_WORD_BYTES",
+    "UTF8_BOM",
     "ByteStream",
     "Window",
-    "display",
-    "refuse_foreign",
-    "refuse_special",
+    "refuse_special_file",
+    "refuse_unreadable_format",
 ]
 
-BLOCK = 1 << 23
-"""Bytes of text held at a time; also the longest line that is accepted."""
+BLOCK_BYTES = 1 << 23
+"""How much text is held at a time; also the longest line that is accepted."""
 
-MAXIMUM_WORD = 10_000
-"""Bytes in the longest word that is believed to be a word."""
-
-BOM = b"\xef\xbb\xbf"
-_HEAD = 1 << 16
-_COMPRESSED_READ = 1 << 18
-_BOMB_SIZE = 1 << 18
-_BOMB_RATIO = 100  # vectors are packed to about 40%, and a dictionary hardly ever to less than 5%
-
-
-class _Readable(Protocol):
-    def readinto(self, buffer: memoryview, /) -> int | None: ...
+MAX_WORD_BYTES = 10_000
+UTF8_BOM = b"\xef\xbb\xbf"
+GZIP_MAGIC = b"\x1f\x8b"
+FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
+HEAD_BYTES = 1 << 16
+PACKED_PIECE_BYTES = 1 << 18
+MIN_BOMB_BYTES = 1 << 18
+MAX_GZIP_RATIO = 100  # vectors are packed to about 40%, and a dictionary hardly ever to less than 5%
 
 
-class _Gunzip:
-    """Decompresses only what is asked for, and tells damage apart from harmless extras at the end."""
+class _GzipReader:
+    """Unpacks gzip data as it is read.
 
-    def __init__(self, path: str, raw: io.FileIO, already_read: bytes) -> None:
-        self._path, self._raw, self._pending = path, raw, already_read
+    Unlike `gzip.GzipFile` it knows how many bytes it has used, so that a bomb is noticed early, and it accepts
+    garbage behind the data, as ``gunzip`` does.
+    """
+
+    def __init__(self, path: str, file: io.BufferedReader) -> None:
+        self._path, self._file, self._data = path, file, b""
         self._member: zlib._Decompress | None = zlib.decompressobj(wbits=31)
+        self._packed_bytes = self._unpacked_bytes = 0
         self.trailing_garbage = False
-        self._packed = self._unpacked = 0
 
-    def readinto(self, buffer: memoryview, /) -> int:
+    def readinto(self, view: memoryview) -> int:
+        """Read some bytes into the view; 0 at the end."""
         while self._member is not None:
-            if not self._pending and not self._member.unconsumed_tail:
-                self._pending = self._raw.read(_COMPRESSED_READ) or b""
-                if not self._pending:
-                    raise InputError(self._path, "the gzip data stops early", "get the file again, it looks cut off")
-            data = self._member.unconsumed_tail or self._pending
-            self._pending = b""
+            self._data = self._data or self._file.read(PACKED_PIECE_BYTES)
+            if not self._data:
+                raise InputError(self._path, "the gzip data stops early", "get the file again, it looks cut off")
             try:
-                decoded = self._member.decompress(data, len(buffer))
+                piece = self._member.decompress(self._data, len(view))
             except zlib.error as error:
                 raise InputError(self._path, f"the gzip data is damaged ({error})", "get the file again") from None
-            self._packed += len(data) - len(self._member.unconsumed_tail) - len(self._member.unused_data)
+            rest = self._member.unconsumed_tail or self._member.unused_data
+            self._packed_bytes += len(self._data) - len(rest)
+            self._data = rest
             if self._member.eof:
-                self._next_member(self._member.unused_data)
-            if decoded:
-                self._refuse_bomb(len(decoded))
-                buffer[: len(decoded)] = decoded
-                return len(decoded)
+                self._start_next_member()
+            if piece:
+                self._unpacked_bytes += len(piece)
+                self._refuse_bomb()
+                view[: len(piece)] = piece
+                return len(piece)
         return 0
 
-    def _refuse_bomb(self, unpacked: int) -> None:
-        """Raise if a small file becomes a huge one, which no honest one does."""
-        self._unpacked += unpacked
-        if self._unpacked > _BOMB_SIZE and self._unpacked > _BOMB_RATIO * self._packed:
+    def _start_next_member(self) -> None:
+        """Look at what follows the end of gzip data: more of it, zeros, or something else."""
+        self._data = self._data.lstrip(b"\0")
+        while len(self._data) < len(GZIP_MAGIC) and (more := self._file.read(PACKED_PIECE_BYTES)):
+            self._data = (self._data + more).lstrip(b"\0")
+        another = self._data.startswith(GZIP_MAGIC)
+        self._member = zlib.decompressobj(wbits=31) if another else None
+        self.trailing_garbage = bool(self._data) and not another
+
+    def _refuse_bomb(self) -> None:
+        if self._unpacked_bytes > max(MIN_BOMB_BYTES, MAX_GZIP_RATIO * self._packed_bytes):
             raise InputError(
                 self._path,
-                f"it unpacks to more than {_BOMB_RATIO} times its size",
+                f"it unpacks to more than {MAX_GZIP_RATIO} times its size",
                 "if you trust it, decompress it with gunzip first",
             )
-
-    def _next_member(self, rest: bytes) -> None:
-        """Look at what follows a finished gzip member: another one, zero padding, or something foreign."""
-        self._member = None
-        rest = rest.lstrip(b"\0")
-        while len(rest) < 2:
-            more = self._raw.read(_COMPRESSED_READ)
-            if not more:
-                break
-            rest = (rest + more).lstrip(b"\0")
-        if rest.startswith(b"\x1f\x8b"):
-            self._member, self._pending = zlib.decompressobj(wbits=31), rest
-        elif rest:
-            self.trailing_garbage = True
 
 
 class ByteStream:
@@ -112,11 +105,11 @@ class ByteStream:
     path
         The file as the user named it.
     suffix
-        How its name ends, in lower case and without ``.gz``.
+        The ending of its name, in lower case and without ``.gz``.
     head
         The first bytes of the content, to recognise the format by.
     size
-        How many bytes the content has, where that is known before it is read.
+        The number of bytes of the content, if it is known before reading.
 
     With ``plain_file``, a pipe is refused: for files that bilex finds by itself or that another program names.
     """
@@ -124,27 +117,19 @@ class ByteStream:
     def __init__(self, path: str | os.PathLike[str], *, plain_file: bool = False) -> None:
         self.path = os.fspath(path)
         self.suffix = Path(self.path.removesuffix(".gz")).suffix.lower()
-        self._raw = _open(self.path, plain_file)
-        status = os.fstat(self._raw.fileno())
+        self._file = _open(self.path, plain_file)
+        self._reader: io.BufferedReader | _GzipReader = self._file
+        status = os.fstat(self._file.fileno())
         self.size: int | None = status.st_size if stat.S_ISREG(status.st_mode) else None
-        self._reader: _Readable = self._raw
         try:
-            self.head = self._read_head()
-            if self.head.startswith(b"\x1f\x8b"):
-                self._start_gunzip()
+            if self._file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
+                self._reader, self.size = _GzipReader(self.path, self._file), None
+            buffer = bytearray(HEAD_BYTES)
+            self.head = bytes(buffer[: self._fill(memoryview(buffer))])
         except BaseException:
-            self._raw.close()
+            self._file.close()
             raise
         self._head_left = memoryview(self.head)
-
-    def _start_gunzip(self) -> None:
-        self._reader, self.size = _Gunzip(self.path, self._raw, self.head), None
-        self.head = self._read_head()
-
-    def _read_head(self) -> bytes:
-        buffer = bytearray(_HEAD)
-        filled = self._fill(memoryview(buffer))
-        return bytes(buffer[:filled])
 
     def _fill(self, view: memoryview) -> int:
         filled = 0
@@ -159,7 +144,7 @@ class ByteStream:
         return filled
 
     def readinto(self, view: memoryview) -> int:
-        """Fill ``view`` as far as the content reaches and say how far that was."""
+        """Fill ``view`` as far as the content reaches and return the number of bytes."""
         taken = min(len(view), len(self._head_left))
         view[:taken] = self._head_left[:taken]
         self._head_left = self._head_left[taken:]
@@ -167,8 +152,8 @@ class ByteStream:
 
     @property
     def repairs(self) -> list[str]:
-        """What was put right while reading, one sentence each."""
-        if isinstance(self._reader, _Gunzip) and self._reader.trailing_garbage:
+        """What was repaired while reading, one sentence each."""
+        if isinstance(self._reader, _GzipReader) and self._reader.trailing_garbage:
             return ["something that is not gzip follows the gzip data; it was left out"]
         return []
 
@@ -178,7 +163,7 @@ class ByteStream:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._raw.close()
+        self._file.close()
 
 
 class Window:
@@ -186,7 +171,7 @@ class Window:
 
     def __init__(self, stream: ByteStream, capacity: int | None = None) -> None:
         self._stream = stream
-        self.buffer = bytearray(capacity or BLOCK)
+        self.buffer = bytearray(capacity or BLOCK_BYTES)
         self.array: NDArray[np.uint8] = np.frombuffer(self.buffer, dtype=np.uint8)
         self.start = self.end = 0
         self.ended = False
@@ -201,10 +186,10 @@ class Window:
         self.ended = self.end < len(self.buffer)
 
 
-def _open(path: str, plain_file: bool) -> io.FileIO:
+def _open(path: str, plain_file: bool) -> io.BufferedReader:
     try:
-        refuse_special(path, Path(path).stat().st_mode, pipes=not plain_file)  # first: opening can already block
-        return io.FileIO(path, "rb")
+        refuse_special_file(path, Path(path).stat().st_mode, pipes=not plain_file)  # first: opening can already block
+        return open(path, "rb")  # noqa: PTH123 (a path as the user gave it; closed by the stream)
     except FileNotFoundError:
         raise InputError(path, "no such file", "check the name and the folder") from None
     except IsADirectoryError:
@@ -215,7 +200,7 @@ def _open(path: str, plain_file: bool) -> io.FileIO:
         raise InputError(path, f"the file cannot be opened ({error})", "check the name") from None
 
 
-def refuse_special(path: str | os.PathLike[str], mode: int, *, pipes: bool) -> None:
+def refuse_special_file(path: str | os.PathLike[str], mode: int, *, pipes: bool) -> None:
     """Raise if this is a device, which may never end, or (unless `pipes`) a pipe, which may never begin."""
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
         raise InputError(path, "this is a device, not a file", "name a file")
@@ -225,7 +210,6 @@ def refuse_special(path: str | os.PathLike[str], mode: int, *, pipes: bool) -> N
 
 _PICKLE_SUFFIXES = {".kv", ".pkl", ".pickle"}
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
-FASTTEXT_MODEL = (793712314).to_bytes(4, "little")
 _ARCHIVES = {
     b"PK\x03\x04": ("a zip archive (or a NumPy .npz or PyTorch file)", "unpack it and name the file inside"),
     b"BZh": ("compressed with bzip2", "decompress it with bunzip2, or use gzip"),
@@ -237,8 +221,8 @@ _ARCHIVES = {
 }
 
 
-def refuse_foreign(stream: ByteStream) -> None:
-    """Raise if the content is of a kind that is not read: a pickle, a fastText model, an archive."""
+def refuse_unreadable_format(stream: ByteStream) -> None:
+    """Raise if the content is in a format that no reader accepts: a pickle, a fastText model, an archive."""
     if not stream.head:
         raise InputError(stream.path, "the file is empty", "get the file again")
     if _PICKLE.match(stream.head) or stream.suffix in _PICKLE_SUFFIXES:
@@ -247,15 +231,8 @@ def refuse_foreign(stream: ByteStream) -> None:
             "this is a pickle (gensim or Python), which could run any code and is never read",
             "save the vectors in gensim with kv.save_word2vec_format('vectors.vec') and use that file",
         )
-    if stream.head.startswith(FASTTEXT_MODEL):
+    if stream.head.startswith(FASTTEXT_MAGIC):
         raise InputError(stream.path, "this is a fastText model", "give a text file")
     for magic, (kind, remedy) in _ARCHIVES.items():
         if stream.head.startswith(magic):
             raise InputError(stream.path, f"the file is {kind}", remedy)
-
-
-def display(text: bytes | str) -> str:
-    """Quote a piece of the input for a message: one line, printable, not too long."""
-    decoded = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    quoted = repr(decoded)
-    return quoted if len(quoted) <= 42 else quoted[:38] + "...'"

@@ -1,31 +1,32 @@
-"""Safetensors files and packed word lists: read with bounds."""
+"""Safetensors files, and the word lists in them: written whole, read with bounds."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.errors import InputError
-from bilex.files.streams import MAXIMUM_WORD
+from bilex.errors import BilexError, InputError
+from bilex.files.atomic import atomic_path
+from bilex.files.streams import MAX_WORD_BYTES
 
-__all__ = ["longest_line", "one_line", "safetensors_header"]
+__all__ = ["atomic_write_tensors", "one_line", "pack_words", "safetensors_header", "unpack_words", "words_are_short"]
 
-MAXIMUM_HEADER = 1 << 20
-"""Bytes in the longest header of a safetensors file that is read, enough for about ten thousand tensors."""
-
-BYTES_AT_A_TIME = 1 << 20
+MAX_HEADER_BYTES = 1 << 20  # enough for about ten thousand tensors
+SEARCHED_BYTES = 1 << 20
 
 
 def safetensors_header(path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:
     """Return the tensors' descriptions and where their data begins.
 
     The safetensors library checks the file (sizes, overlaps, limits); what it accepts is then safe to map. It
-    is not used to read, because it has no way to give bfloat16 to NumPy. A long header is refused before that: it
+    is not used for reading, because it cannot return bfloat16 to NumPy. A long header is refused before that: it
     would be held in memory at many times its length.
     """
     from safetensors import SafetensorError, safe_open  # a compiled library, rarely needed
@@ -33,7 +34,7 @@ def safetensors_header(path: str | os.PathLike[str]) -> tuple[dict[str, Any], in
     try:
         with Path(path).open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
-            if length > MAXIMUM_HEADER:
+            if length > MAX_HEADER_BYTES:
                 raise ValueError(f"a header of {length:,} bytes")
             with safe_open(path, framework="numpy"):
                 pass
@@ -46,18 +47,45 @@ def safetensors_header(path: str | os.PathLike[str]) -> tuple[dict[str, Any], in
     return header, 8 + length
 
 
-def longest_line(text: NDArray[np.uint8]) -> int:
-    """Return the length of the longest line of a text, a block at a time; one that is far too long ends the search."""
-    longest = begin = 0
-    for start in range(0, len(text), BYTES_AT_A_TIME):
-        breaks = start + np.flatnonzero(text[start : start + BYTES_AT_A_TIME] == ord("\n"))
-        if len(breaks):
-            longest = max(longest, int(breaks[0]) - begin, int(np.diff(breaks).max(initial=1)) - 1)
-            begin = int(breaks[-1]) + 1
-        longest = max(longest, min(start + BYTES_AT_A_TIME, len(text)) - begin)
-        if longest > MAXIMUM_WORD:
-            break
-    return longest
+def atomic_write_tensors(
+    path: str | os.PathLike[str], tensors: Mapping[str, NDArray[Any]], metadata: dict[str, str] | None = None
+) -> None:
+    """Write a safetensors file, whole or not at all."""
+    from safetensors import SafetensorError  # a compiled library, rarely needed
+    from safetensors.numpy import save_file
+
+    with atomic_path(path) as temporary:
+        try:
+            save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, temporary, metadata)
+        except SafetensorError as error:  # it has the system's error in its text only
+            code = re.search(r"os error (\d+)", str(error))
+            raise OSError(int(code[1]), os.strerror(int(code[1]))) if code else error from None
+
+
+def pack_words(words: Sequence[str]) -> NDArray[np.uint8]:
+    """Return the words as UTF-8, one on each line."""
+    packed = np.frombuffer("\n".join(words).encode("utf-8"), np.uint8)
+    if np.count_nonzero(packed == ord("\n")) != max(len(words) - 1, 0) or not words_are_short(packed):
+        raise BilexError(f"a word has a line end in it or more than {MAX_WORD_BYTES:,} bytes; rename it")
+    return packed
+
+
+def unpack_words(packed: NDArray[np.uint8]) -> tuple[str, ...]:
+    """Return the words that `pack_words` stored."""
+    return tuple(packed.tobytes().decode("utf-8").split("\n"))
+
+
+def words_are_short(packed: NDArray[np.uint8]) -> bool:
+    """Check that no packed word is longer than a word may be, without making a copy of a text that is one line."""
+    begin = 0
+    for start in range(0, len(packed), SEARCHED_BYTES):
+        breaks = start + np.flatnonzero(packed[start : start + SEARCHED_BYTES] == ord("\n"))
+        end = min(start + SEARCHED_BYTES, len(packed))
+        edges = np.concatenate([[begin - 1], breaks, [end]])
+        if int(np.diff(edges).max()) - 1 > MAX_WORD_BYTES:
+            return False
+        begin = int(breaks[-1]) + 1 if len(breaks) else begin
+    return True
 
 
 def one_line(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""TOML files that a user writes, read whole."""
+"""Read TOML files that a user has written."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from bilex.files.streams import ByteStream
 
 __all__ = ["read_toml"]
 
-LARGEST = 1 << 18
-"""Bytes; a configuration that a person writes is far shorter, and reading a long one takes its time."""
+MAX_TOML_BYTES = 1 << 18
+"""A configuration that a person writes is far shorter, and reading a long one takes long."""
 
 
 def read_toml(path: str | os.PathLike[str], remedy: str = "correct it") -> dict[str, Any]:
-    """Read a TOML file; what is wrong with it is one line, with `remedy` for what is not TOML."""
-    content = bytearray(LARGEST + 1)
+    """Read a TOML file; `remedy` is what the error advises if it is not TOML."""
+    content = bytearray(MAX_TOML_BYTES + 1)
     with ByteStream(path) as stream, memoryview(content) as view:
         length = stream.readinto(view)
-    if length > LARGEST:
-        raise InputError(path, f"it is longer than {LARGEST:,} bytes", "check that it is the right file")
+    if length > MAX_TOML_BYTES:
+        raise InputError(path, f"it is longer than {MAX_TOML_BYTES:,} bytes", "check that it is the right file")
     try:
         return tomllib.loads(content[:length].decode("utf-8-sig"))
     except UnicodeDecodeError:

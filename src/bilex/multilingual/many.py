@@ -26,7 +26,7 @@ from bilex.multilingual.cycles import Cycles, Triple, check_entries, check_tripl
 from bilex.numerics.rows import apply
 from bilex.runs.run import Run
 from bilex.search.engine import Engine
-from bilex.seeds.seed import IDENTICAL, Guessed, SeedLike
+from bilex.seeds.seed import IDENTICAL, GuessedPairs, SeedLike
 from bilex.vectors.embeddings import Embeddings
 from bilex.version import __version__
 
@@ -184,14 +184,14 @@ def leave_out(many: Many, pair: LanguagePair, why: str) -> None:
     warnings.warn(f"{'-'.join(pair)} is left out: {why}", BilexWarning, stacklevel=3)
 
 
-def seed_through_hub(many: Many, pair: LanguagePair) -> Guessed | None:
+def seed_through_hub(many: Many, pair: LanguagePair) -> GuessedPairs | None:
     """Pair the words of two languages that have the same partner in the hub, by mutual neighbours if there are any."""
     first, second = (many.lexicons.get((many.hub, name)) for name in pair)
     if first is None or second is None:
         return None
     for mutual_only in (True, False):
         ours, theirs = (partners_of(lexicon, mutual_only=mutual_only) for lexicon in (first, second))
-        pairs = Guessed((a, b) for word, words in ours.items() for a in words for b in theirs.get(word, ()))
+        pairs = GuessedPairs((a, b) for word, words in ours.items() for a in words for b in theirs.get(word, ()))
         if pairs:
             return pairs
     return None

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from bilex.em.em import Iteration, State
 from bilex.errors import BilexError, InputError
-from bilex.files.atomic import atomic_write_tensors, sync_folder
-from bilex.files.run_directory import CHECKPOINT, MANIFEST, own_file
+from bilex.files.atomic import sync_folder
+from bilex.files.run_directory import CHECKPOINT, MANIFEST, file_of_run
+from bilex.files.tensors import atomic_write_tensors
 from bilex.matching.solver import Matching
 from bilex.model.theta import Theta
 from bilex.numerics.types import Indices
@@ -178,7 +179,7 @@ def read_checkpoint(run: Path) -> Checkpoint:
         raise InputError(run, "this run is already finished", "leave --resume out")
     if not path.exists():
         raise InputError(run, "there is no checkpoint here", "start a run with `bilex induce SRC TRG -o RUN`")
-    own_file(run, CHECKPOINT)
+    file_of_run(run, CHECKPOINT)
     try:
         data = path.read_bytes()
         tensors = load(data)

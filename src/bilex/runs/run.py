@@ -17,16 +17,15 @@ from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
 from bilex.evaluation.translation import Gold, NotCovered, TranslationScore, evaluate_translation
 from bilex.files.run_directory import (
     LEXICON,
-    OPTIONAL,
-    check_file,
-    pack,
+    OPTIONAL_TENSOR,
     read_manifest,
     read_model,
     run_directory,
-    unpack,
+    verified_file,
     write_manifest,
     write_model,
 )
+from bilex.files.tensors import pack_words, unpack_words
 from bilex.lexicon.lexicon import Lexicon
 from bilex.lexicon.notebook import table
 from bilex.model.theta import Theta
@@ -229,11 +228,11 @@ class Run:
         tensors = {
             "omega": self.theta.omega,
             "mu": self.theta.mu,
-            **({} if self.theta.target_map is None else {OPTIONAL: self.theta.target_map}),
+            **({} if self.theta.target_map is None else {OPTIONAL_TENSOR: self.theta.target_map}),
             "source_vectors": self.source.vectors,
             "target_vectors": self.target.vectors,
-            "source_words": pack(self.source.words),
-            "target_words": pack(self.target.words),
+            "source_words": pack_words(self.source.words),
+            "target_words": pack_words(self.target.words),
             **{name: getattr(self.space, name) for name in AROUND},
         }
         write_model(folder, tensors, {"source": self.source.name, "target": self.target.name})
@@ -244,13 +243,13 @@ class Run:
         """Read a run directory."""
         folder = Path(path)
         info = read_manifest(folder)
-        lexicon = Lexicon.load(check_file(folder, LEXICON, info))
+        lexicon = Lexicon.load(verified_file(folder, LEXICON, info))
         tensors, names = read_model(folder, info)
-        words = {side: unpack(tensors[f"{side}_words"]) for side in ("source", "target")}
+        words = {side: unpack_words(tensors[f"{side}_words"]) for side in ("source", "target")}
         source, target = (
             Embeddings(words[side], tensors[f"{side}_vectors"], name=names.get(side, "")) for side in words
         )
-        theta = Theta(tensors["omega"], tensors["mu"], tensors.get(OPTIONAL))
+        theta = Theta(tensors["omega"], tensors["mu"], tensors.get(OPTIONAL_TENSOR))
         space = SharedSpace(
             unit(theta.map_source(source.vectors)),
             unit(theta.map_target(target.vectors)),

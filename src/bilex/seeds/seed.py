@@ -1,8 +1,8 @@
-"""Where EM starts: pairs of words that are taken to be translations (paper, section 6.1, "Seed Dictionaries").
+"""The seed: word pairs from which EM starts (paper, section 6.1, "Seed Dictionaries").
 
-A seed is a dictionary, or comes for free: words spelt the same in both languages, numerals, or nothing but the vectors
-(``unsupervised``, see `bilex.seeds.coupling`). Or it is the lexicon of an earlier run as a person has reviewed it,
-``RUN/reviewed``; then some pairs are settled beyond the start.
+A seed is a dictionary, or needs none: words spelt the same in both languages, numerals, or the vectors alone
+(``unsupervised``, see `bilex.seeds.coupling`). Or it is the reviewed lexicon of an earlier run, ``RUN/reviewed``, in
+which the reviewer has settled some pairs for the whole run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
     "NUMERALS",
     "SEED_NAMES",
     "UNSUPERVISED",
-    "Guessed",
+    "GuessedPairs",
     "Seed",
     "SeedLike",
     "check_seed",
@@ -44,17 +44,17 @@ SeedLike = str | os.PathLike[str] | Iterable[tuple[str, str]]
 """``"identical"``, ``"numerals"``, ``"unsupervised"``, a dictionary's file name, ``"RUN/reviewed"`` or pairs."""
 
 
-class Guessed(list[tuple[str, str]]):
-    """Pairs that nobody has vouched for, such as what a third language suggests: a start, and no dictionary."""
+class GuessedPairs(list[tuple[str, str]]):
+    """Pairs that no person has checked, such as those found through a third language: used only to start."""
 
 
 @dataclass(frozen=True, eq=False)
 class Seed:
     """The pairs of a seed that both vocabularies know, as rows in ascending order.
 
-    `name` says where they came from; `given` counts the pairs before words without a vector were left out. `kept` and
-    `forbidden` are pairs that a reviewer has settled, known or not. `reviewed` says that the pairs are a lexicon, after
-    its review or guessed, so that only the kept ones are anybody's word. `unanswered` are source words whose
+    `name` is where they came from; `given` counts the pairs before words without a vector were left out. `kept` and
+    `forbidden` are pairs that a reviewer has settled, in the vocabularies or not. `reviewed` means that the pairs are a
+    lexicon, reviewed or guessed, of which a person has checked only the kept ones. `unanswered` are source words whose
     translations all lack a vector.
     """
 
@@ -72,11 +72,11 @@ class Seed:
 
     @property
     def settled(self) -> bool:
-        """Whether any pair is settled."""
+        """Whether a reviewer has settled any pair."""
         return bool(self.kept or self.forbidden)
 
     def settling(self, kept: Iterable[tuple[str, str]], forbidden: Iterable[tuple[str, str]]) -> Seed:
-        """Settle more pairs; what is said now counts more than what the seed said."""
+        """Return the seed with more settled pairs; these override the earlier ones."""
         kept, forbidden = dict.fromkeys(kept), dict.fromkeys(forbidden)
         return replace(
             self,
@@ -108,11 +108,11 @@ def find_seed(seed: SeedLike, source: Embeddings, target: Embeddings) -> Seed:
     found = look_up(pairs, source, target, "pairs")
     if not len(found):
         raise BilexError(f"none of the {len(pairs)} seed pairs is in both vocabularies; check their order and case")
-    return replace(found, reviewed=isinstance(seed, Guessed))
+    return replace(found, reviewed=isinstance(seed, GuessedPairs))
 
 
 def check_seed(seed: str) -> None:
-    """Say what is wrong with a seed that can be seen without the vectors: that its file or run is not there."""
+    """Raise if a seed is wrong in a way that shows without the vectors: its file or run is missing."""
     if is_reviewed(seed):
         read_reviewed(seed)
     elif seed not in SEED_NAMES and not Path(seed).exists():
@@ -145,7 +145,7 @@ def from_file(path: str, source: Embeddings, target: Embeddings) -> Seed:
 
 
 def from_review(path: str, source: Embeddings, target: Embeddings) -> Seed:
-    """Take the lexicon of a run as it was reviewed."""
+    """Read the reviewed lexicon of a run."""
     reviewed = read_reviewed(path)
     found = look_up(reviewed.pairs, source, target, path)
     if not len(found):
@@ -158,7 +158,7 @@ def from_review(path: str, source: Embeddings, target: Embeddings) -> Seed:
 
 
 def look_up(pairs: Sequence[tuple[str, str]], source: Embeddings, target: Embeddings, name: str) -> Seed:
-    """Keep the pairs that both vocabularies know, each once, in an order that does not depend on theirs."""
+    """Return the pairs that are in both vocabularies, each once, sorted by row."""
     known = {(source.index[s], target.index[t]) for s, t in pairs if s in source and t in target}
     rows = np.array(sorted(known), np.int64).reshape(-1, 2)
     asked = np.array(sorted({source.index[s] for s, _ in pairs if s in source}), np.int64)

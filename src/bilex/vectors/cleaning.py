@@ -1,11 +1,12 @@
-"""What every reader of vectors does with the rows it found: leave out the unusable ones, and count them.
+"""Collect the rows that a reader of vectors has found: leave out the unusable ones, and count them.
 
 The readers differ in how bytes become rows; which rows are kept is decided here, so that a duplicate word is
-treated alike whether it came from text, a binary file or a NumPy array.
+treated alike whether it comes from text, a binary file or a NumPy array.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -14,17 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import InputError
-from bilex.files.streams import display
+from bilex.files.fields import quoted
 
-__all__ = ["Collector", "Loaded", "Tally", "check_finite", "decode_words"]
+__all__ = ["TEXT_HEADER", "Collector", "Loaded", "Tally", "check_finite", "decode_words"]
 
-BAD_TEXT_TOLERATED = 0.01
-"""From this share of undecodable words on, the file is in another encoding rather than damaged in places."""
+TEXT_HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?\n")
+"""The first line of a text or word2vec binary file: the number of words and their dimension."""
+
+MAX_UNDECODABLE_SHARE = 0.01
+"""If this share of the words is not UTF-8, the file is in another encoding rather than damaged in places."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """Words and vectors as a reader found them, with what was repaired on the way, one sentence each."""
+    """Words and vectors from a file, and what was repaired, one sentence each."""
 
     words: list[str]
     vectors: NDArray[np.float32]
@@ -33,7 +37,7 @@ class Loaded:
 
 
 class Tally:
-    """How often something was repaired, and where it was first seen."""
+    """Counts how often something was repaired, and remembers the first place."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -42,7 +46,7 @@ class Tally:
     def add(self, line: int, word: str | None = None) -> None:
         """Count one repair."""
         if not self.count:
-            self.first = f"line {line}" if word is None else f"{display(word)}, line {line}"
+            self.first = f"line {line}" if word is None else f"{quoted(word)}, line {line}"
             self.line = line
         self.count += 1
 
@@ -54,9 +58,9 @@ class Tally:
 
 
 class Collector:
-    """Gathers rows into one array, without the unusable ones.
+    """Collects rows in one array, without the unusable ones.
 
-    A reader asks for room (`reserve`), writes rows into it, and says what their words are (`keep`).
+    A reader reserves rows (`reserve`), writes into them, and passes their words (`keep`).
 
     Parameters
     ----------
@@ -65,8 +69,8 @@ class Collector:
     dimension
         Numbers per word.
     expected
-        Rows to make room for at the start. The memory is not touched before rows arrive, but the caller
-        should bound it by what the file can hold: a header may say anything.
+        Number of rows to reserve at the start. The caller should bound it by what the file can hold, not trust its
+        header.
     """
 
     def __init__(self, path: str, dimension: int, expected: int = 0) -> None:
@@ -77,18 +81,18 @@ class Collector:
         self.duplicates, self.zeros, self.empty, self.undecodable = Tally(), Tally(), Tally(), Tally()
 
     def reserve(self, count: int) -> NDArray[np.float32]:
-        """Return the place where the next ``count`` rows go. Do not hold it across another call."""
+        """Return the next ``count`` rows, to be written to. Do not keep them across another call."""
         used = len(self._rows)
         needed = used + count
         if needed > len(self._vectors):
             # Subtle: resizing in place moves memory pages instead of copying them, so the peak stays near the
-            # result's own size. It is safe because nobody holds a view of the array at this point.
+            # result's own size. It is safe because there is no view of the array at this point.
             roomier = max(needed, len(self._vectors) * 9 // 8)
             self._vectors.resize((roomier, self.dimension), refcheck=False)
         return self._vectors[used:needed]
 
     def keep(self, words: Sequence[str | None], lines: NDArray[np.int64]) -> None:
-        """Take in the rows just written, one per word; ``None`` stands for a word that is not UTF-8."""
+        """Keep the usable ones of the rows just written, one per word; ``None`` stands for a word that is not UTF-8."""
         used = len(self._rows)
         block = self._vectors[used : used + len(words)]
         self.rows_seen += len(words)
@@ -114,14 +118,14 @@ class Collector:
             block[: len(kept)] = block[kept]
 
     def _all_new(self, words: Sequence[str | None]) -> TypeGuard[Sequence[str]]:
-        """Say whether nothing is wrong with any of the words, as in nearly every block."""
+        """Check that nothing is wrong with any of the words, as in nearly every block."""
         different = set(words)
         return len(different) == len(words) and not {None, ""} & different and self._rows.keys().isdisjoint(different)
 
     def finish(self, paths: tuple[str, ...], repairs: Sequence[str] = ()) -> Loaded:
-        """Return what was gathered, or raise if that is nothing or mostly unreadable."""
+        """Return what was collected, or raise if that is nothing or too much is not UTF-8."""
         bad = self.undecodable
-        if bad.count and bad.count >= BAD_TEXT_TOLERATED * self.rows_seen:
+        if bad.count and bad.count >= MAX_UNDECODABLE_SHARE * self.rows_seen:
             raise InputError(
                 self._path,
                 f"{bad.count} of {self.rows_seen} words are not UTF-8",
@@ -164,11 +168,4 @@ def decode_words(words: Sequence[bytes | memoryview]) -> list[str | None]:
     try:
         return [str(word, "utf-8") for word in words]
     except UnicodeDecodeError:
-        return [_decode(word) for word in words]
-
-
-def _decode(word: bytes | memoryview) -> str | None:
-    try:
-        return str(word, "utf-8")
-    except UnicodeDecodeError:
-        return None
+        return [None] if len(words) == 1 else [decode_words([word])[0] for word in words]

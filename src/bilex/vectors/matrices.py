@@ -1,4 +1,4 @@
-"""Vectors as a matrix: ``.npy`` and ``.safetensors``, with their words in the file or in one beside it.
+"""Read vectors as a matrix: ``.npy`` and ``.safetensors``, with their words in the file or in one beside it.
 
 Files are mapped, never unpickled, and converted to float32 a block at a time.
 """
@@ -13,23 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import InputError
-from bilex.files.streams import MAXIMUM_WORD
-from bilex.files.tensors import longest_line, one_line, safetensors_header
+from bilex.files.streams import MAX_WORD_BYTES
+from bilex.files.tensors import one_line, safetensors_header, words_are_short
 from bilex.vectors.cleaning import Collector, Loaded, check_finite, decode_words
 from bilex.vectors.vocabulary import find_vocabulary, fit_to_rows, read_vocabulary
 
 __all__ = ["collect_matrix", "read_npy", "read_safetensors"]
 
-_ROWS_AT_A_TIME = 4096
-_FLOATS = {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}
-_PREFERRED = ("vectors", "embeddings")
+ROWS_PER_BLOCK = 4096
+FLOAT_TYPES = {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}
+PREFERRED_NAMES = ("vectors", "embeddings")
 
 
 def read_npy(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | None) -> Loaded:
     """Read a NumPy matrix; its words come from a vocabulary file."""
     try:
         # Unlike numpy.load, this opens nothing but the .npy format and has no way to unpickle.
-        with np.errstate(over="ignore"):  # a shape can be beyond all bounds; that is an error all the same
+        with np.errstate(over="ignore"):  # a false shape can overflow; it is an error anyway
             matrix = np.lib.format.open_memmap(path, mode="r")
     except Exception as error:
         # NumPy reads the header with Python's own tokeniser, so a damaged one can raise nearly anything.
@@ -48,23 +48,23 @@ def read_npy(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | 
 def read_safetensors(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | None) -> Loaded:
     """Read the matrix of a safetensors file; its words are in a tensor ``words`` or in a vocabulary file."""
     header, offset = safetensors_header(path)
-    matrices = [name for name, entry in header.items() if entry["dtype"] in _FLOATS and len(entry["shape"]) == 2]
+    matrices = [name for name, entry in header.items() if entry["dtype"] in FLOAT_TYPES and len(entry["shape"]) == 2]
     if not matrices:
         raise InputError(
             path,
             "no two-dimensional tensor of floats in the file",
             "save the vectors as a tensor named vectors",
         )
-    name = next((name for name in _PREFERRED if name in matrices), matrices[0])
+    name = next((name for name in PREFERRED_NAMES if name in matrices), matrices[0])
     entry = header[name]
-    matrix = _map_tensor(path, entry, offset, _FLOATS[entry["dtype"]])
+    matrix = _map_tensor(path, entry, offset, FLOAT_TYPES[entry["dtype"]])
     bfloat = entry["dtype"] == "BF16"
     stored = header.get("words")
     if vocabulary is None and stored is not None and stored["dtype"] == "U8":
         text = _map_tensor(path, stored, offset, "u1").reshape(-1)
-        if longest_line(text) > MAXIMUM_WORD:
+        if not words_are_short(text):
             raise InputError(
-                path, f"a word of more than {MAXIMUM_WORD:,} bytes", "check that this is a file of word vectors"
+                path, f"a word of more than {MAX_WORD_BYTES:,} bytes", "check that this is a file of word vectors"
             )
         words = text.tobytes().split(b"\n")
         return collect_matrix(path, matrix, fit_to_rows(path, words, len(matrix)), limit, bfloat=bfloat)
@@ -83,15 +83,15 @@ def collect_matrix(
 ) -> Loaded:
     """Turn a matrix and its words into float32 rows, checked and without the unusable ones.
 
-    ``bfloat`` says that the matrix holds bfloat16 numbers as integers, since NumPy has no such type.
+    With ``bfloat`` the matrix holds bfloat16 numbers as integers, since NumPy has no such type.
     """
     rows, dimension = matrix.shape
     if dimension == 0:
         raise InputError(path, "the vectors have no dimensions", "check that it is the right file")
     wanted = rows if limit is None else min(rows, limit)
     collector = Collector(path, dimension, wanted)
-    for start in range(0, wanted, _ROWS_AT_A_TIME):
-        stop = min(start + _ROWS_AT_A_TIME, wanted)
+    for start in range(0, wanted, ROWS_PER_BLOCK):
+        stop = min(start + ROWS_PER_BLOCK, wanted)
         block = collector.reserve(stop - start)
         with np.errstate(over="ignore", invalid="ignore"):
             if bfloat:
@@ -100,8 +100,7 @@ def collect_matrix(
             else:
                 block[:] = matrix[start:stop]
         check_finite(path, block, start + 1)
-        found = words[start:stop]
-        decoded = [word if isinstance(word, str) else decode_words([word])[0] for word in found]
+        decoded = [word if isinstance(word, str) else decode_words([word])[0] for word in words[start:stop]]
         collector.keep(decoded, np.arange(start + 1, stop + 1))
     return collector.finish((path,) if paths is None else paths, repairs)
 

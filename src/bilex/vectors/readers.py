@@ -6,12 +6,17 @@ A new format is a new module beside this one, with a function that returns `Load
 from __future__ import annotations
 
 import os
+import struct
+from pathlib import Path
+
+import numpy as np
 
 from bilex.errors import BilexError, InputError
-from bilex.files.streams import FASTTEXT_MODEL, ByteStream, refuse_foreign
-from bilex.vectors.cleaning import Loaded
+from bilex.files.fields import split_fields
+from bilex.files.streams import FASTTEXT_MAGIC, ByteStream, refuse_unreadable_format
+from bilex.vectors.cleaning import TEXT_HEADER, Loaded
 
-__all__ = ["Loaded", "check_limit", "read_vectors"]
+__all__ = ["Loaded", "check_limit", "peek_shape", "read_vectors"]
 
 
 def read_vectors(
@@ -35,11 +40,11 @@ def read_vectors(
     """
     check_limit(limit)
     with ByteStream(path) as stream:
-        if stream.head.startswith(FASTTEXT_MODEL) and vocabulary is None:
+        if stream.head.startswith(FASTTEXT_MAGIC) and vocabulary is None:
             from bilex.vectors.fasttext import read_fasttext
 
             return read_fasttext(stream, limit)
-        refuse_foreign(stream)
+        refuse_unreadable_format(stream)
         if _is_matrix(stream):
             return _read_matrix(stream, limit, vocabulary)
         if vocabulary is not None:
@@ -48,7 +53,7 @@ def read_vectors(
                 "the file has its words inside",
                 "give a vocabulary only with .npy or .safetensors",
             )
-        # Imported where they are needed: the text reader brings numba with it, and that takes its time.
+        # Imported where they are needed: the text reader imports numba, which is slow.
         from bilex.vectors.word2vec import looks_like_word2vec, read_word2vec
 
         if looks_like_word2vec(stream.head, named_binary=stream.suffix == ".bin"):
@@ -78,3 +83,61 @@ def _read_matrix(stream: ByteStream, limit: int | None, vocabulary: str | os.Pat
     if stream.suffix == ".safetensors":
         return read_safetensors(stream.path, limit, vocabulary)
     return read_npy(stream.path, limit, vocabulary)
+
+
+def peek_shape(path: str | os.PathLike[str], limit: int | None = None) -> tuple[int, int] | None:
+    """Return the number of words, at most `limit`, and the dimension; None if the first bytes do not show them.
+
+    Without a header the number of words is estimated from the size of the file and of its first line. A pipe is not
+    opened, since what is read from it is lost.
+    """
+    if not Path(path).is_file():
+        return None
+    try:
+        suffix = Path(path).suffix.lower()
+        if suffix == ".npy":
+            rows, dimension = _npy_shape(path)
+        elif suffix == ".safetensors":
+            rows, dimension = _safetensors_shape(path)
+        else:
+            with ByteStream(path) as stream:
+                rows, dimension = _text_shape(stream, limit)
+    except (BilexError, OSError, ValueError, TypeError, LookupError, struct.error):
+        return None  # the reader will raise an error that explains it
+    rows = rows if limit is None else min(rows, limit)
+    return (rows, dimension) if rows > 0 and dimension > 0 else None
+
+
+def _npy_shape(path: str | os.PathLike[str]) -> tuple[int, int]:
+    rows, dimension = np.lib.format.open_memmap(path, mode="r").shape
+    return int(rows), int(dimension)
+
+
+def _safetensors_shape(path: str | os.PathLike[str]) -> tuple[int, int]:
+    from safetensors import SafetensorError, safe_open  # a compiled library, rarely needed
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            shapes = [tuple(file.get_slice(name).get_shape()) for name in file.keys()]  # noqa: SIM118
+    except SafetensorError as error:
+        raise ValueError(str(error)) from None
+    rows, dimension = max((shape for shape in shapes if len(shape) == 2), key=lambda shape: shape[0] * shape[1])
+    return int(rows), int(dimension)
+
+
+def _text_shape(stream: ByteStream, limit: int | None) -> tuple[int, int]:
+    if stream.head.startswith(FASTTEXT_MAGIC):
+        from bilex.vectors.fasttext import fasttext_shape
+
+        return fasttext_shape(stream.head)
+    header = TEXT_HEADER.match(stream.head)
+    if header:
+        return int(header[1]), int(header[2])
+    line, line_feed, _ = stream.head.partition(b"\n")
+    if not line_feed:
+        raise ValueError("the first line is too long")
+    if stream.size is None:
+        if limit is None:
+            raise ValueError("the size is not known")
+        return limit, len(split_fields(line)) - 1
+    return stream.size // (len(line) + 1) + 1, len(split_fields(line)) - 1

@@ -1,9 +1,9 @@
-"""Vectors for what a vocabulary does not hold: terms of several words, and words that only a fastText model knows.
+"""Vectors for words outside the vocabulary: terms of several words, and words that only a fastText model knows.
 
 A term that has no vector of its own is *composed*: the mean of the unit vectors of its words, scaled to unit length.
-All of its words must have one: half of "World War II" is another term. A word that is not in the vocabulary gets its
-vector from its *subwords*, if the fastText model that the vocabulary came from is given: the mean of the vectors of
-its character n-grams, then normalised and mapped as the words of the run were.
+All of its words must have a vector: half of "World War II" is another term. A word that is not in the vocabulary gets
+its vector from its *subwords*, if the fastText model of the vocabulary is given: the mean of the vectors of its
+character n-grams, normalised and mapped like the words of the run.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from bilex.vectors.fasttext import FastText, open_fasttext
 from bilex.vectors.normalisation import basic_steps
 from bilex.vectors.spelling import spelling_vectors
 
-__all__ = ["Misfit", "Subwords", "compose"]
+__all__ = ["OtherModelError", "Subwords", "compose"]
 
-SAME = 0.99  # the mean cosine of a run's vectors with a model's from which on they are taken to be the same
-LONGEST = 1000  # characters in a word that is made of its subwords
+MIN_MEAN_COSINE = 0.99  # between the vectors of a run and those of its model
+MAX_WORD_CHARACTERS = 1000
 
 
 def compose(term: str, find: Callable[[str], Vectors | None]) -> Vectors | None:
-    """Put a term together from its words; None if one of them has no vector, or they cancel out."""
+    """Compute the vector of a term from those of its words; None if one has none, or they cancel out."""
     parts = [find(word) for word in term.split()]
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
@@ -39,8 +39,8 @@ def compose(term: str, find: Callable[[str], Vectors | None]) -> Vectors | None:
     return unit(total)[0] if total.any() else None
 
 
-class Misfit(InputError):  # noqa: N818 (it is one, of a kind)
-    """A model that a run's vectors are not from."""
+class OtherModelError(InputError):
+    """The vectors of the run are not from this model."""
 
     def __init__(self, model: FastText, words: Embeddings, why: str) -> None:
         self.model = model
@@ -50,7 +50,7 @@ class Misfit(InputError):  # noqa: N818 (it is one, of a kind)
 
 @dataclass(frozen=True, eq=False)
 class Subwords:
-    """What makes vectors of words outside a run's vocabulary, normalised as the words of the run were."""
+    """Makes vectors of words outside a run's vocabulary, normalised like the words of the run."""
 
     model: FastText
     steps: tuple[tuple[str, Vectors | None], ...]
@@ -58,7 +58,7 @@ class Subwords:
 
     @classmethod
     def of(cls, model: FastText | str | os.PathLike[str], words: Embeddings, method: Mapping[str, Any]) -> Subwords:
-        """Take a model for one language of a run.
+        """Check that a model belongs to one language of a run.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class Subwords:
         model = model if isinstance(model, FastText) else open_fasttext(model)
         missing = next((word for word in words.words if word not in model.rows), None)
         if missing is not None:
-            raise Misfit(model, words, f"it does not know {missing!r}")
+            raise OtherModelError(model, words, f"it does not know {missing!r}")
         rows = np.array([model.rows[word] for word in words.words], np.int64)
         known = Embeddings(words.words, np.ascontiguousarray(model.vectors[rows]))
         steps = []
@@ -85,27 +85,27 @@ class Subwords:
             steps.append((name, known.vectors.mean(axis=0, dtype=np.float64) if name == "centre" else None))
             known = known.normalise(name)
         found = cls(model, tuple(steps), float(method.get("orthography", 0)))
-        ours = found.spelt(known.words, known.vectors)
+        ours = found.with_spelling(known.words, known.vectors)
         if ours.shape != words.vectors.shape:
-            raise Misfit(model, words, f"its vectors have {model.vectors.shape[1]} dimensions")
+            raise OtherModelError(model, words, f"its vectors have {model.vectors.shape[1]} dimensions")
         cosine = float(np.einsum("ij,ij->i", unit(ours), unit(words.vectors)).mean())
-        if cosine < SAME:
-            raise Misfit(model, words, f"its vectors are others (mean cosine {cosine:.3f})")
+        if cosine < MIN_MEAN_COSINE:
+            raise OtherModelError(model, words, f"its vectors differ (mean cosine {cosine:.3f})")
         return found
 
     def __call__(self, word: str) -> Vectors | None:
-        """Give the normalised vector of a word; None if nothing of it is known."""
-        raw = self.model.vector(word) if 0 < len(word) <= LONGEST else None
+        """Return the normalised vector of a word; None if the model has none of its n-grams."""
+        raw = self.model.vector(word) if 0 < len(word) <= MAX_WORD_CHARACTERS else None
         if raw is None:
             return None
         row = raw[None].astype(np.float64)
         for name, mean in self.steps:
             row = STEPS_OF_ONE_ROW[name](row, mean)
-        vector = self.spelt((word,), row.astype(np.float32))[0]
+        vector = self.with_spelling((word,), row.astype(np.float32))[0]
         return vector if vector.any() else None
 
-    def spelt(self, words: tuple[str, ...], vectors: Vectors) -> Vectors:
-        """Put the spelling beside the vectors, where the method does so."""
+    def with_spelling(self, words: tuple[str, ...], vectors: Vectors) -> Vectors:
+        """Append the spelling to the vectors, if the method does so."""
         if not self.orthography:
             return vectors
         return unit(np.hstack([vectors, np.float32(self.orthography) * spelling_vectors(words)]))

@@ -1,8 +1,7 @@
-"""Vectors as text: word2vec, fastText and GloVe files, with or without a header line, plain or gzipped."""
+"""Read vectors as text: word2vec, fastText and GloVe files, with or without a header line, plain or gzipped."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -12,17 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import InputError
+from bilex.files.fields import FIELD, is_number, quoted, split_fields
 from bilex.files.lines import LineReader, Lines
-from bilex.files.streams import MAXIMUM_WORD, ByteStream, display
+from bilex.files.streams import MAX_WORD_BYTES, ByteStream
 from bilex.numerics.threads import thread_count
-from bilex.vectors.cleaning import Collector, Loaded, Tally, decode_words
-from bilex.vectors.examine import examine_line, fields_of, is_number
+from bilex.vectors.cleaning import TEXT_HEADER, Collector, Loaded, Tally, decode_words
 from bilex.vectors.parse_kernel import BLANK, EXAMINE, SPACED, parse_lines
 
 __all__ = ["read_text"]
 
-_MAXIMUM_BLANKS = 10_000  # before the first word
-_HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*")
+MAX_LEADING_BLANK_LINES = 10_000
 
 
 @dataclass
@@ -37,11 +35,11 @@ class _Reading:
     spaced: Tally = field(default_factory=Tally)
 
     def take(self, lines: Lines, pool: ThreadPoolExecutor) -> None:
-        """Parse some lines and hand their rows to the collector."""
+        """Parse some lines and pass their rows to the collector."""
         vectors = self.collector.reserve(len(lines))
         word_ends = np.empty(len(lines), dtype=np.int64)
         status = np.empty(len(lines), dtype=np.uint8)
-        # Each line is parsed on its own, so how the work is shared out cannot show in the result.
+        # Each line is parsed on its own, so the result does not depend on how the work is divided.
         tasks = [
             pool.submit(
                 parse_lines,
@@ -85,16 +83,16 @@ class _Reading:
 
     def _check_lengths(self, words: list[bytes | memoryview], first: int) -> None:
         for line, length in enumerate(map(len, words)):
-            if length > MAXIMUM_WORD:
+            if length > MAX_WORD_BYTES:
                 raise InputError(
                     self.path,
-                    f"a word of {length:,} bytes (at most {MAXIMUM_WORD:,} are accepted)",
+                    f"a word of {length:,} bytes (at most {MAX_WORD_BYTES:,} are accepted)",
                     "check that this is a file of word vectors",
                     line=first + line,
                 )
 
     def _count_blanks(self, status: NDArray[np.uint8]) -> None:
-        """Blank lines count once something follows them; at the end of a file they are nothing unusual."""
+        """Count blank lines once something follows them; at the end of a file they are not worth a warning."""
         used = np.flatnonzero(status != BLANK)
         if len(used):
             self.blanks += self.pending_blanks + int(used[-1]) + 1 - len(used)
@@ -125,7 +123,7 @@ def read_text(stream: ByteStream, limit: int | None) -> Loaded:
 
 
 def _until(reader: LineReader, reading: _Reading, limit: int | None) -> Iterator[Lines]:
-    """Yield lines until ``limit`` rows are read, looking at nothing behind them."""
+    """Yield lines until ``limit`` rows are read, and do not look at those behind them."""
     while limit is None or reading.rows < limit:
         left = len(reader.peek()) if limit is None else limit - reading.rows
         lines = reader.take(left)
@@ -135,15 +133,15 @@ def _until(reader: LineReader, reading: _Reading, limit: int | None) -> Iterator
 
 
 def _shape(path: str, reader: LineReader) -> tuple[int | None, int]:
-    """How many words the header promises (None without one) and how many numbers each has."""
+    """Return the number of words in the header (None without one) and the dimension."""
     first = _first_row(reader)
     if first is None:
-        many = reader.skipped_blanks > _MAXIMUM_BLANKS
+        many = reader.skipped_blanks > MAX_LEADING_BLANK_LINES
         problem = "begins with thousands of" if many else "holds nothing but"
         raise InputError(path, f"the file {problem} blank lines", "check that it is the right file")
     if b"\0" in first:
         raise InputError(path, "this is not text", "check that it is a file of word vectors", line=reader.number)
-    header = _HEADER.fullmatch(first)
+    header = TEXT_HEADER.fullmatch(first + b"\n")
     if header is None:
         return None, _dimension(path, reader.number, first)
     reader.take(1)
@@ -171,27 +169,27 @@ def _shape(path: str, reader: LineReader) -> tuple[int | None, int]:
 
 
 def _first_row(reader: LineReader) -> bytes | None:
-    """Return the next line that is not blank without taking it; None at the end, or if there is no end of them."""
+    """Return the next line that is not blank without taking it; None at the end, or after too many blank ones."""
     while len(lines := reader.peek()):
         text = lines.text(0)
         if text.strip(b" \t"):
             return text
         reader.take(1)
         reader.skipped_blanks += 1
-        if reader.skipped_blanks > _MAXIMUM_BLANKS:
+        if reader.skipped_blanks > MAX_LEADING_BLANK_LINES:
             break
     return None
 
 
 def _with_word(line: bytes) -> list[bytes]:
-    """Split a line into fields; the first is empty if the line begins with a separator and then only has numbers."""
-    fields = fields_of(line)
+    """Split a line into fields; the first is empty if the line begins with a separator and has numbers only."""
+    fields = split_fields(line)
     empty_word = line[:1] in (b" ", b"\t") and all(map(is_number, fields))
     return [b"", *fields] if empty_word else fields
 
 
 def _dimension(path: str, number: int, line: bytes) -> int:
-    """How many numbers the first word has, in a file without header."""
+    """Return the dimension of the first word, in a file without header."""
     fields = _with_word(line)
     trailing = 0
     for text in reversed(fields[1:]):
@@ -200,7 +198,7 @@ def _dimension(path: str, number: int, line: bytes) -> int:
         trailing += 1
     if trailing == 0 or (trailing < len(fields) - 1 and is_number(fields[1])):
         bad = next((text for text in fields[1:] if not is_number(text)), None)
-        problem = "a word without numbers" if bad is None else f"{display(bad)} is not a number"
+        problem = "a word without numbers" if bad is None else f"{quoted(bad)} is not a number"
         raise InputError(path, problem, "check that this is a file of word vectors", line=number)
     return trailing
 
@@ -227,7 +225,7 @@ def _check_end(reading: _Reading, reader: LineReader, count: int | None) -> None
 
 
 def _describe(reader: LineReader, reading: _Reading, count: int | None) -> list[str]:
-    """Say what was repaired in the text itself, one sentence each."""
+    """Return what was repaired in the text itself, one sentence each."""
     repairs = reader.repairs()
     if count is None:
         unsure = ", the last one without a line end" if reader.unfinished and not len(reader.peek()) else ""
@@ -239,6 +237,51 @@ def _describe(reader: LineReader, reading: _Reading, count: int | None) -> list[
         repairs.append(f"{blanks} blank {'line' if blanks == 1 else 'lines'} before or between the words skipped")
     repairs += reading.spaced.describe("word", "words", "with spaces kept as they are (first: {first})")
     return repairs
+
+
+def examine_line(path: str, number: int, line: bytes, dimension: int) -> tuple[bytes, NDArray[np.float32]]:
+    """Parse a line that the kernel is not sure of: return its word, with its spaces if it has any, and its vector.
+
+    This is the definition of what a line means.
+
+    Raises
+    ------
+    InputError
+        If the line is not a word followed by ``dimension`` finite numbers.
+    """
+    fields = list(FIELD.finditer(line))
+    texts = [field.group() for field in fields]
+    if line[:1] in (b" ", b"\t") and len(texts) == dimension and all(map(is_number, texts)):
+        return b"", _finite_values(path, number, texts)
+    extra = len(texts) - 1 - dimension
+    spaced = extra > 0 and not is_number(texts[1])
+    for text in texts[-dimension:] if spaced else texts[1:]:
+        if not is_number(text):
+            raise InputError(path, f"{quoted(text)} is not a number", "correct the line", line=number)
+    if extra != 0 and not spaced:
+        raise InputError(
+            path,
+            f"expected {dimension} numbers after the word {quoted(texts[0])} but found {len(texts) - 1}",
+            "correct the line, or get the file again",
+            line=number,
+        )
+    word = line[fields[0].start() : fields[extra].end()]
+    return word, _finite_values(path, number, texts[-dimension:])
+
+
+def _finite_values(path: str, number: int, texts: list[bytes]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        values = np.array([float(text) for text in texts], dtype=np.float64).astype(np.float32)
+    finite = np.isfinite(values)
+    if not finite.all():
+        bad = texts[int(np.argmin(finite))]
+        raise InputError(
+            path,
+            f"{quoted(bad)} is not a finite 32-bit number",
+            "remove or correct this word",
+            line=number,
+        )
+    return values
 
 
 def _shares(count: int, parts: int) -> list[slice]:

@@ -1,4 +1,4 @@
-"""The words that belong to a bare matrix: one per line, in the order of the rows."""
+"""Read the words of a matrix that has none: one per line, in the order of the rows."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import os
 from pathlib import Path
 
 from bilex.errors import InputError
-from bilex.files.streams import MAXIMUM_WORD
+from bilex.files.fields import is_number, split_fields
+from bilex.files.streams import MAX_WORD_BYTES
 from bilex.files.wordlists import WordList
-from bilex.vectors.examine import fields_of, is_number
 
 __all__ = ["find_vocabulary", "fit_to_rows", "read_vocabulary"]
 
-_SUFFIXES = (".vocab", ".vocab.txt", ".words", ".txt")
+VOCABULARY_SUFFIXES = (".vocab", ".vocab.txt", ".words", ".txt")
 
 
 def find_vocabulary(path: str, given: str | os.PathLike[str] | None) -> str:
     """Return the vocabulary file of a matrix: the one given, or the one beside it with the same stem."""
     if given is not None:
         return os.fspath(given)
-    for suffix in _SUFFIXES:
+    for suffix in VOCABULARY_SUFFIXES:
         candidate = Path(path).with_suffix(suffix)
         if candidate.is_file():
             return os.fspath(candidate)
-    names = ", ".join(Path(path).with_suffix(suffix).name for suffix in _SUFFIXES)
+    names = ", ".join(Path(path).with_suffix(suffix).name for suffix in VOCABULARY_SUFFIXES)
     raise InputError(
         path,
         "the matrix has no vocabulary",
@@ -42,7 +42,7 @@ def read_vocabulary(path: str) -> tuple[list[bytes], list[str]]:
     _check_lines(path, lines)
     words = [line.partition(b"\t")[0] for line in lines]
     if lines and all(_is_word_and_count(line) for line in lines):
-        words = [fields_of(line)[0] for line in lines]
+        words = [split_fields(line)[0] for line in lines]
     return words, [f"{path}: {repair}" for repair in listed.repairs]
 
 
@@ -65,14 +65,14 @@ def fit_to_rows(path: str, words: list[bytes], rows: int) -> list[bytes]:
 
 def _check_lines(path: str, lines: list[bytes]) -> None:
     for number, line in enumerate(lines, start=1):
-        if len(line) > MAXIMUM_WORD:
+        if len(line) > MAX_WORD_BYTES:
             raise InputError(
                 path,
-                f"a line of {len(line):,} bytes (a word has at most {MAXIMUM_WORD:,})",
+                f"a line of {len(line):,} bytes (a word has at most {MAX_WORD_BYTES:,})",
                 "check that this is a vocabulary, one word per line",
                 line=number,
             )
-    numbers = fields_of(lines[0])[1:] if lines else []
+    numbers = split_fields(lines[0])[1:] if lines else []
     if len(numbers) > 2 and all(map(is_number, numbers)):
         raise InputError(
             path, "this looks like vectors, not a vocabulary", "name a file with one word per line", line=1
@@ -80,5 +80,5 @@ def _check_lines(path: str, lines: list[bytes]) -> None:
 
 
 def _is_word_and_count(line: bytes) -> bool:
-    fields = fields_of(line)
+    fields = split_fields(line)
     return len(fields) == 2 and fields[1].isdigit()

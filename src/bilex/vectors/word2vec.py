@@ -1,35 +1,31 @@
-"""The binary format of the word2vec tool: a line "words dimension", then each word, a space and its floats.
+"""Read the binary format of the word2vec tool: a line "words dimension", then each word, a space and its floats.
 
 The original tool ends each row with a line feed and gensim does not; both are read.
 """
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from bilex.errors import InputError
-from bilex.files.streams import BLOCK, MAXIMUM_WORD, ByteStream, Window
-from bilex.vectors.cleaning import Collector, Loaded, check_finite, decode_words
-from bilex.vectors.examine import fields_of, is_number
+from bilex.files.fields import is_number, split_fields
+from bilex.files.streams import BLOCK_BYTES, MAX_WORD_BYTES, ByteStream, Window
+from bilex.vectors.cleaning import TEXT_HEADER, Collector, Loaded, check_finite, decode_words
 
 __all__ = ["looks_like_word2vec", "read_word2vec"]
 
-_HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?\n")
-
 
 def looks_like_word2vec(head: bytes, named_binary: bool) -> bool:
-    """Whether a file is word2vec binary, by its first bytes and, in doubt, by its name.
+    """Check whether a file is word2vec binary, by its first bytes and, in doubt, by its name.
 
     The first row of a text file ends with numbers in digits; a row of raw floats does not, and rarely goes long
     without a control character.
     """
-    header = _HEADER.match(head)
+    header = TEXT_HEADER.match(head)
     if header is None:
         return False
     first_row, line_feed, _ = head[header.end() :].partition(b"\n")
-    fields = fields_of(first_row.removesuffix(b"\r"))
+    fields = split_fields(first_row.removesuffix(b"\r"))
     whole = fields if line_feed else fields[:-1]
     if len(whole) > 1 and all(map(is_number, whole[1:][-4:])):
         return False
@@ -46,7 +42,7 @@ def read_word2vec(stream: ByteStream, limit: int | None) -> Loaded:
     if stream.size is not None:
         expected = min(wanted, stream.size // (4 * dimension + 2) + 1)
     collector = Collector(stream.path, dimension, expected)
-    window = Window(stream, BLOCK + 4 * dimension + MAXIMUM_WORD)
+    window = Window(stream, BLOCK_BYTES + 4 * dimension + MAX_WORD_BYTES)
     window.refill()
     window.start = header_length
     rows = 0
@@ -74,7 +70,7 @@ def read_word2vec(stream: ByteStream, limit: int | None) -> Loaded:
 
 
 def _shape(stream: ByteStream) -> tuple[int, int, int]:
-    header = _HEADER.match(stream.head)
+    header = TEXT_HEADER.match(stream.head)
     if header is None:
         raise InputError(
             stream.path,
@@ -86,7 +82,7 @@ def _shape(stream: ByteStream) -> tuple[int, int, int]:
     if count == 0 or dimension == 0:
         raise InputError(stream.path, "the header promises no vectors", "get the file again", line=1)
     # Also keeps a false header from claiming memory: a row must fit into one block.
-    if 4 * dimension > BLOCK or (stream.size is not None and 4 * dimension > stream.size):
+    if 4 * dimension > BLOCK_BYTES or (stream.size is not None and 4 * dimension > stream.size):
         raise InputError(
             stream.path,
             f"the header says {dimension} numbers per word, more than the file can hold",
@@ -99,16 +95,16 @@ def _shape(stream: ByteStream) -> tuple[int, int, int]:
 def _complete_rows(
     path: str, window: Window, dimension: int, wanted: int, first_row: int
 ) -> tuple[list[bytes], list[int]]:
-    """Consume the rows that are wholly in memory: their words, and where their numbers begin."""
+    """Take the rows that are wholly in memory: return their words, and where their numbers begin."""
     words: list[bytes] = []
     offsets: list[int] = []
     buffer, start, end, width = window.buffer, window.start, window.end, 4 * dimension
     while len(words) < wanted:
-        space = buffer.find(b" ", start, min(end, start + MAXIMUM_WORD + 2))
-        if space < 0 and end - start > MAXIMUM_WORD + 1:
+        space = buffer.find(b" ", start, min(end, start + MAX_WORD_BYTES + 2))
+        if space < 0 and end - start > MAX_WORD_BYTES + 1:
             raise InputError(
                 path,
-                f"a word of more than {MAXIMUM_WORD:,} bytes",
+                f"a word of more than {MAX_WORD_BYTES:,} bytes",
                 "check that this is a word2vec binary file",
                 line=first_row + len(words),
             )

@@ -13,7 +13,7 @@ from bilex.files.run_directory import LEXICON, read_manifest
 from bilex.lexicon.lexicon import plain
 from bilex.lexicon.reviews import ACCEPTED, NOTHING, UNDECIDED, VERDICTS, Decision, Reviews, precision_interval
 from bilex.runs.run import Run
-from bilex.vectors.terms import Misfit, Subwords
+from bilex.vectors.terms import OtherModelError, Subwords
 from bilex.web.completion import Completion
 from bilex.web.lookup import SIDES, Lookup
 from bilex.web.table import UNMATCHED, Query, Table
@@ -216,9 +216,9 @@ def subwords_of(run: Run, models: Iterable[str]) -> dict[str, Subwords]:
     for path in models:
         try:
             found["source"] = run.subwords(path)
-        except Misfit as error:
+        except OtherModelError as error:
             try:
                 found["target"] = run.subwords(error.model, reverse=True)
-            except Misfit as other:
+            except OtherModelError as other:
                 raise InputError(path, f"{error.problem}, and {other.problem}", other.remedy) from None
     return found

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bilex.errors import InputError
 from bilex.files.atomic import atomic_write
-from bilex.files.run_directory import own_file
+from bilex.files.run_directory import file_of_run
 
 __all__ = ["connect", "speaking", "transaction"]
 
@@ -35,7 +35,7 @@ def connect(path: Path, *, create: bool) -> sqlite3.Connection:
     """Connect to the file, and check that it is ours."""
     if create:
         make_review(path)
-    path = own_file(path.parent, path.name)
+    path = file_of_run(path.parent, path.name)
     with speaking(path):
         if not path.stat().st_size:
             raise InputError(path, "the file is empty", "delete it; the next decision makes it again")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bilex.errors import InputError
-from bilex.files.run_directory import LEXICON, MANIFEST, REVIEWS, check_file, read_manifest
+from bilex.files.run_directory import LEXICON, MANIFEST, REVIEWS, read_manifest, verified_file
 from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.lexicon.reviews.log import ACCEPTED, NOTHING, UNDECIDED, Decision, Pair, Reviews
 
@@ -88,7 +88,7 @@ def read_reviewed(path: str | os.PathLike[str]) -> Reviewed:
     info = read_manifest(folder)
     if not (folder / REVIEWS).exists():
         raise InputError(folder, "nobody has reviewed this run yet", f"do so with `bilex explore {folder}`")
-    check_file(folder, LEXICON, info)
+    verified_file(folder, LEXICON, info)
     entries = [(e.source, e.target) for e in Lexicon.load(folder / LEXICON) if e.origin != RETRIEVAL]
     with Reviews(folder) as reviews:
         decisions = reviews.current()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from bilex.vectors.shape import peek_shape
+from bilex.vectors.readers import peek_shape
 
 ROWS = b"a 1 2 3\nb 4 5 6\nc 7 8 9\n"
 
