@@ -55,7 +55,7 @@ def test_an_interrupt_does_not_wait_for_c_code(tmp_path: Path) -> None:
     command = [sys.executable, "-c", STUCK, str(tmp_path / "scratch"), "stuck"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "bilex: error: interrupted; nothing was written\n"
+    assert done.stderr.startswith("bilex: error: interrupted") and done.stderr.count("\n") == 1
     assert time.monotonic() - started < 20
     assert not (tmp_path / "scratch").exists()
 
