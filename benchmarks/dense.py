@@ -11,7 +11,8 @@ from benchmarks.graphs import Languages, fitted_map, languages
 from benchmarks.results import Result, stopwatch
 from bilex.matching.candidates import candidate_graph
 from bilex.matching.dense import dense_matching
-from bilex.matching.solver import Matching, solve
+from bilex.matching.graph import Matching
+from bilex.matching.solver import solve
 from bilex.model.prior import Prior
 from bilex.model.theta import Theta
 from bilex.model.weights import likelihood

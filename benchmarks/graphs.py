@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bilex.matching.solver import Graph
+from bilex.matching.graph import Graph
 from bilex.model.theta import Theta
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.local import LocalEngine

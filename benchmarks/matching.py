@@ -12,7 +12,8 @@ from statistics import median
 from benchmarks import peers
 from benchmarks.graphs import MAPS, candidate_graph
 from benchmarks.results import Result, stopwatch
-from bilex.matching.solver import Graph, Matching, solve
+from bilex.matching.graph import Graph, Matching
+from bilex.matching.solver import solve
 from bilex.model.prior import Prior
 
 __all__ = ["benchmark"]

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from benchmarks.results import stopwatch
-from bilex.matching.solver import Graph
+from bilex.matching.graph import Graph
 
 __all__ = ["PEERS", "Assignment", "Run", "assignment", "run"]
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import bilex
-from bilex.em.em import Iteration
-from bilex.em.progress import Reporter
+from bilex.em.context import Iteration
+from bilex.em.context import Reporter
 from bilex.errors import BilexError, BilexWarning
 from bilex.model.prior import PRIOR_NAMES, Prior
 from bilex.search.local import LocalEngine

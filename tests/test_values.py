@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bilex.em.em import Fit, Iteration, Settings, State
-from bilex.matching.solver import Graph, Matching
+from bilex.matching.graph import Graph, Matching
 from bilex.model.maps import Steps
 from bilex.model.prior import Prior
 from bilex.model.theta import Expectation, Theta

@@ -21,8 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from bilex import load
+from bilex.em.context import Context
 from bilex.evaluation.translation import evaluate_translation
-from bilex.runs.learning import learn
+from bilex.induction import learn
+from bilex.methods import find_method
+from bilex.runs.prepared import prepare
 from bilex.search.local import LocalEngine
 from bilex.seeds.dictionaries import read_pairs
 from bilex.version import __version__
@@ -112,10 +115,10 @@ class Bench:
             changes = {"max_rank": min([10_000, *ranks]), **changes}
         seed = self.seed(kind, draw)
         started = time.perf_counter()
-        learnt = learn(self.source, self.target, seed, name, **changes)
+        engine, method = LocalEngine(), find_method(name).with_changes(changes)
+        learnt = learn(prepare(self.source, self.target, seed, method), Context(engine))
         seconds = time.perf_counter() - started
-        engine = LocalEngine()
-        space, gold = learnt.space(engine), self.gold(seed)
+        space, gold = learnt.shared_space(engine)[0], self.gold(seed)
         directions = ((space, learnt.source, learnt.target), (space.mirrored(), learnt.target, learnt.source))
         forth, back = (
             [evaluate_translation(*sides, pairs, "csls", engine).precision_at(k) for k in (1, 5, 10)]
@@ -131,7 +134,7 @@ class Bench:
             back,
             seconds,
             len(learnt.fit.iterations),
-            [f"{choice.about}: {choice.chosen}" for choice in learnt.chosen.choices],
+            [f"{choice.about}: {choice.chosen}" for choice in learnt.fitted.choices],
         )
 
 

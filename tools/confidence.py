@@ -28,9 +28,12 @@ from numpy.typing import NDArray
 from bilex import Lexicon, induce, load
 from bilex.confidence.assessment import EVIDENCE_FEATURES
 from bilex.confidence.calibration import Calibration, calibration_error, fit_calibration, reliability_bins
+from bilex.em.context import Context
+from bilex.induction import learn
+from bilex.methods import DEFAULT_METHOD, find_method
 from bilex.numerics.types import Floats
-from bilex.runs.learning import learn
-from bilex.runs.readout import build_lexicon, evidence_for, rows_of_entries
+from bilex.runs.entries import build_lexicon, edge_evidence
+from bilex.runs.prepared import prepare
 from bilex.search.local import LocalEngine
 from bilex.seeds.dictionaries import read_pairs
 from bilex.vectors.embeddings import Embeddings
@@ -65,13 +68,13 @@ def learn_shipped(data: Path) -> None:
         words = read_pairs(str(data / "dictionaries" / f"{pair}.0-5000.txt"))
         seed = sample_pairs(words, SMALL_SEED, source, target)
         given = {source for source, _ in seed}
-        learnt = learn(source, target, seed, engine=engine)
-        space, around = learnt.with_neighbours(engine)
-        lexicon = build_lexicon(learnt, space, engine, complete=True)
-        entries = rows_of_entries(lexicon, learnt)
-        found = evidence_for(entries, learnt, space, around)
+        learnt = learn(prepare(source, target, seed, find_method(DEFAULT_METHOD)), Context(engine))
+        space, neighbours = learnt.shared_space(engine)
+        lexicon, entries = build_lexicon(learnt, space, engine, complete=True)
+        found = edge_evidence(entries, learnt, space, neighbours)
+        edges = found.find_edges(entries.source, entries.target)
         known, correct = labels(lexicon, [each for each in words if each[0] not in given])
-        features[pair], right[pair] = found.features(found.find_edges(*entries))[known], correct[known]
+        features[pair], right[pair] = found.features(edges)[known], correct[known]
         print(f"{pair}: {known.sum()} entries, {correct[known].mean():.3f} right", file=sys.stderr, flush=True)
     for pair in LEARNING_PAIRS:
         others = [other for other in LEARNING_PAIRS if set(other.split("-")) != set(pair.split("-"))]

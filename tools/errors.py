@@ -17,9 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from bilex.runs.learning import learn
+from bilex.em.context import Context
+from bilex.induction import learn
+from bilex.methods import DEFAULT_METHOD, find_method
+from bilex.runs.prepared import prepare
 from bilex.search.local import LocalEngine
-from bilex.vectors.spelling import fold
+from bilex.vectors.spelling import fold_spelling
 from tools.accuracy import Bench, write_section
 
 PAIRS = ("en-fr", "en-fi")
@@ -61,7 +64,7 @@ class Answer:
 
 def same_stem(one: str, other: str) -> bool:
     """Say whether two words begin alike: with four letters at least, and with more than half of the longer one."""
-    one, other = fold(one), fold(other)
+    one, other = fold_spelling(one), fold_spelling(other)
     shared = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     return shared >= STEM and shared > max(len(one), len(other)) / 2
 
@@ -69,12 +72,13 @@ def same_stem(one: str, other: str) -> bool:
 def answers(bench: Bench) -> list[Answer]:
     """Learn from the first draw, and ask for all words of the train file that were not drawn."""
     seed = bench.seed(SEED, 0)
-    learnt, engine = learn(bench.source, bench.target, seed), LocalEngine()
+    engine = LocalEngine()
+    learnt = learn(prepare(bench.source, bench.target, seed, find_method(DEFAULT_METHOD)), Context(engine))
     gold = defaultdict[str, set[str]](set)
     for source, target in bench.gold(seed)[0]:
         gold[source].add(target)
     rows = np.array([learnt.source.index[word] for word in gold])
-    found = learnt.space(engine).search(rows, 10, "csls", engine).indices
+    found = learnt.shared_space(engine)[0].search(rows, 10, "csls", engine).indices
     return [
         Answer(word, [learnt.target.words[place] for place in places], int(row), frozenset(gold[word]))
         for word, places, row in zip(gold, found.tolist(), rows, strict=True)

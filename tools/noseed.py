@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from bilex.em.context import Context
 from bilex.evaluation.translation import evaluate_translation
-from bilex.methods import METHODS
+from bilex.induction import learn
+from bilex.methods import METHODS, find_method
 from bilex.numerics.types import Indices
-from bilex.runs.learning import learn
+from bilex.runs.prepared import normalise_for, prepare
 from bilex.search.local import LocalEngine
 from bilex.seeds import coupling, signatures
 from tools.accuracy import Bench, write_section
@@ -50,7 +52,7 @@ def measure(bench: Bench, case: str) -> dict[str, Any]:
     """Couple the frequent words, run EM from there, and ask for the words of the train file."""
     size, changes = CASES[case]
     method = METHODS["bilex"]
-    source, target = method.prepare(bench.source), method.prepare(bench.target)
+    source, target = normalise_for(method, bench.source), normalise_for(method, bench.target)
     started = time.process_time()
     with ExitStack() as stack:
         for (module, name), value in changes.items():
@@ -58,9 +60,12 @@ def measure(bench: Bench, case: str) -> dict[str, Any]:
         rows, columns = coupling.couple(source.vectors, target.vectors, size)
     seconds = time.process_time() - started
     pairs = [(source.words[row], target.words[column]) for row, column in zip(rows, columns, strict=True)]
-    learnt = learn(bench.source, bench.target, pairs, method, supervision="start", tolerance=ROUGH, match_all=False)
     engine = LocalEngine()
-    found = evaluate_translation(learnt.space(engine), learnt.source, learnt.target, bench.train, "csls", engine)
+    rough = find_method(method).with_changes({"supervision": "start", "tolerance": ROUGH, "match_all": False})
+    learnt = learn(prepare(bench.source, bench.target, pairs, rough), Context(engine))
+    found = evaluate_translation(
+        learnt.shared_space(engine)[0], learnt.source, learnt.target, bench.train, "csls", engine
+    )
     return {
         "pair": bench.name,
         "case": case,

@@ -1,34 +1,27 @@
-"""From two sets of word vectors and a seed to a run: the path that every command and every script takes."""
+"""The whole walk from two sets of word vectors and a seed to a run: prepare, learn, read out, judge."""
 
 from __future__ import annotations
 
-import platform
 import time
+import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, replace
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-from bilex.confidence.figures import seed_agreement
-from bilex.confidence.verdict import judge
-from bilex.em.progress import Reporter
-from bilex.errors import BilexError
-from bilex.files.run_directory import file_sha256
-from bilex.methods import DEFAULT_METHOD, Method
-from bilex.numerics.threads import thread_count
-from bilex.runs.checkpoints import Checkpoint
-from bilex.runs.learning import Learnt, learn
-from bilex.runs.readout import build_lexicon, with_confidence
+from bilex.em.context import Context, EMHistory, Reporter
+from bilex.em.held_out import Training, fit_method
+from bilex.errors import BilexError, NothingMatchedWarning
+from bilex.methods import DEFAULT_METHOD, Method, find_method
+from bilex.runs.checkpoints import Checkpoint, digests
+from bilex.runs.entries import Learnt, build_lexicon, with_confidence
+from bilex.runs.prepared import Prepared, prepare
 from bilex.runs.run import Run
+from bilex.runs.summary import summarise_run
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
-from bilex.search.space import SharedSpace
-from bilex.seeds.seed import IDENTICAL, SEED_NAMES, UNSUPERVISED, SeedLike
+from bilex.seeds.seed import IDENTICAL, UNSUPERVISED, SeedLike
 from bilex.vectors.embeddings import Embeddings
-from bilex.version import __version__
 
-__all__ = ["induce"]
+__all__ = ["induce", "learn", "read_out"]
 
 
 def induce(
@@ -53,31 +46,32 @@ def induce(
     Parameters
     ----------
     source, target
-        The word vectors of the two languages, most frequent word first, as `bilex.load` gives them.
+        The word vectors of the two languages, most frequent word first, as `bilex.load` returns them.
     seed
-        ``"identical"``, ``"numerals"``, a dictionary file, ``"RUN/reviewed"`` (the lexicon of an earlier run as it
-        was reviewed, whose accepted pairs are kept and whose rejected pairs are forbidden), or pairs of words.
+        ``"identical"``, ``"numerals"``, ``"unsupervised"``, a dictionary file, ``"RUN/reviewed"`` (the lexicon of an
+        earlier run as it was reviewed, whose accepted pairs are kept and whose rejected pairs are forbidden), or pairs
+        of words.
     method
         The name of a method, or a `Method`.
     kept, forbidden
-        Pairs that every matching must hold, and pairs that none may: what a person has accepted and rejected.
+        Pairs of words that every matching must contain, and pairs that none may: what a person has decided.
     complete
-        Whether words left unmatched get their best CSLS neighbour as an entry, after the induced pairs.
+        Whether unmatched words get their best CSLS neighbour as an entry, after the induced pairs.
     min_confidence
-        Only entries that are right with at least this probability are listed; see `bilex.confidence.assessment`.
+        Only entries that are right with at least this probability are listed; see `docs/confidence.md`.
     engine
         Where the searches run; by default on this machine, on all cores.
     reuse
         Whether an iteration may start from the last one: a search keeps the answers that a bound proves still
         right, and the matching starts from the last duals. It changes the time, not the result.
     reporter
-        Is told how it goes.
+        Receives progress callbacks.
     checkpoint
-        Is given the state after each iteration, to be stored.
+        Receives the state after each iteration, to be stored.
     resume
         Such a state, of a run with the same input: the work goes on from there and ends the same.
     **changes
-        Parts of the method to change, such as ``prior="2:2"`` or ``max_rank=10_000``; see `Method`.
+        Options of the method to change, such as ``prior="2:2"`` or ``max_rank=10_000``; see `bilex.methods.OPTIONS`.
 
     Returns
     -------
@@ -86,87 +80,63 @@ def induce(
     """
     if not 0 <= min_confidence <= 1:
         raise BilexError(f"min-confidence is {min_confidence}; give a probability from 0 to 1")
+    started = time.perf_counter()
     reporter = reporter or Reporter()
     engine = engine or LocalEngine(progress=reporter.rows)
-    started = time.perf_counter()
-    learnt = learn(
-        source,
-        target,
-        seed,
-        method,
-        kept=kept,
-        forbidden=forbidden,
-        engine=engine,
-        reuse=reuse,
-        reporter=reporter,
-        checkpoint=checkpoint,
-        resume=resume,
-        **changes,
-    )
-    reporter.stage("measuring")
-    space, around = learnt.with_neighbours(engine)
-    reporter.stage("ranking")
-    lexicon = build_lexicon(learnt, space, engine, complete=complete)
-    reporter.stage("weighing")
-    lexicon, confidence = with_confidence(lexicon, learnt, space, around)
-    info = {
-        **describe_run(learnt, space, engine),
-        "seconds": round(time.perf_counter() - started, 3),
-        "confidence": confidence,
-    }
-    info["configuration"] |= {"complete": complete, "min_confidence": min_confidence}
+    if isinstance(seed, str) and seed == UNSUPERVISED:
+        reporter.stage("looking for a start in the vectors alone")
+    prepared = prepare(source, target, seed, find_method(method).with_changes(changes), kept, forbidden)
+    history = EMHistory()
+    if checkpoint is not None or resume is not None:
+        history = resumable_history(prepared, checkpoint, resume)
+    learnt = learn(prepared, Context(engine, reporter, history), reuse=reuse)
+    run = read_out(learnt, Context(engine, reporter), complete=complete)
+    run.info["seconds"] = round(time.perf_counter() - started, 3)
+    run.info["configuration"]["min_confidence"] = min_confidence
     if resume is not None:
-        info["resumed_after"] = resume.iterations
-    run = Run(learnt.source, learnt.target, learnt.fit.theta, space, lexicon, info)
-    verdict = judge(run)
-    info["verdict"] = verdict.summary()
-    if not min_confidence:
-        return run
-    info["confidence"] = {**confidence, "listed_of": len(lexicon), "matched": verdict.figures.matched}
-    return replace(run, lexicon=lexicon.confident(min_confidence))
+        run.info["resumed_after"] = resume.iterations
+    return run.confident(min_confidence) if min_confidence else run
 
 
-def describe_run(learnt: Learnt, space: SharedSpace, engine: Engine) -> dict[str, Any]:
-    """Say what was learnt from what and how, for ``run.json``."""
-    about: dict[str, Any] = {
-        "version": __version__,
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in ("numpy", "numba")}},
-        "configuration": {
-            "method": asdict(learnt.method),
-            "seed": describe_seed(learnt, space, engine),
-            "kept": len(learnt.seed.kept),
-            "forbidden": len(learnt.seed.forbidden),
-            "engine": type(engine).__name__,
-        },
-        "inputs": {"source": describe(learnt.source), "target": describe(learnt.target)},
-        "threads": getattr(engine, "threads", thread_count()),
-        "choices": learnt.chosen.summary(),
-        "stopped": learnt.fit.stopped,
-        "pairs": len(learnt.fit.matching),
-        "iterations": [asdict(iteration) for iteration in learnt.fit.iterations],
-    }
-    if learnt.seed.settled:  # so that the review of this run can go on from there
-        about["reviewed"] = {name: list(map(list, getattr(learnt.seed, name))) for name in ("kept", "forbidden")}
-    return about
+def resumable_history(
+    prepared: Prepared, checkpoint: Callable[[Checkpoint], None] | None, resume: Checkpoint | None
+) -> EMHistory:
+    """Return a history that stores every state with digests of the input, and starts from those of `resume`."""
+    found = digests(prepared.source, prepared.target, prepared.seed, prepared.method)
+    if resume is not None:
+        sizes = prepared.words_matched
+        if prepared.prior.capacities.sources_choose:
+            sizes = sizes[::-1]
+        resume.check(found, (*sizes, prepared.source.dimension))
+    states = () if resume is None else resume.states
+    return EMHistory(states, lambda states: None if checkpoint is None else checkpoint(Checkpoint(states, found)))
 
 
-def describe(side: Embeddings) -> dict[str, Any]:
-    """Say what a language's vectors were, for ``run.json``; what came through a pipe cannot be read again."""
-    files = [{"path": path, "sha256": file_sha256(path) if Path(path).is_file() else None} for path in side.paths]
-    return {"name": side.name, "words": len(side), "dimension": side.dimension, "files": files}
+def learn(prepared: Prepared, context: Context, *, reuse: bool = True) -> Learnt:
+    """Run EM on prepared vectors: `induce` without the lexicon."""
+    training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, context)
+    fitted = fit_method(training, prepared.seed, prepared.method, reuse=reuse)
+    if not len(fitted.fit.matching):
+        warnings.warn(
+            f"nothing was matched from the {len(prepared.seed)} seed pairs; give more pairs, "
+            "or try --max-rank or --log-odds",
+            NothingMatchedWarning,
+            stacklevel=3,
+        )
+    return Learnt(prepared, fitted)
 
 
-def describe_seed(learnt: Learnt, space: SharedSpace, engine: Engine) -> dict[str, Any]:
-    """Say what the seed was, for ``run.json``, and how much of it the run bears out."""
-    seed, matching, method = learnt.seed, learnt.fit.matching, learnt.method
-    read = seed.name not in SEED_NAMES and Path(seed.name).is_file()
-    most = method.max_rank if method.self_learning else None
-    rows, induced = (seed.source, seed.target), (matching.source, matching.target)
-    return {
-        "name": seed.name,
-        "given": seed.given,
-        "used": len(seed),
-        **({"sha256": file_sha256(seed.name)} if read else {}),
-        # What came from the vectors alone is mostly wrong, and says nothing about the run.
-        "agreement": None if seed.name == UNSUPERVISED else seed_agreement(rows, induced, most, space, engine),
-    }
+def read_out(learnt: Learnt, context: Context, *, complete: bool = False) -> Run:
+    """Turn what EM learnt into a run: the shared space, the lexicon with its confidence, the verdict."""
+    engine, reporter = context.engine, context.reporter
+    reporter.stage("measuring")
+    space, neighbours = learnt.shared_space(engine)
+    reporter.stage("ranking")
+    lexicon, entries = build_lexicon(learnt, space, engine, complete=complete)
+    reporter.stage("weighing")
+    lexicon, confidence = with_confidence(lexicon, entries, learnt, space, neighbours)
+    info = {**summarise_run(learnt, space, engine), "confidence": confidence}
+    info["configuration"]["complete"] = complete
+    run = Run(learnt.source, learnt.target, learnt.fit.theta, space, lexicon, info, entries)
+    info["verdict"] = run.verdict.summary()
+    return run

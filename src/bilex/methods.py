@@ -1,9 +1,13 @@
-"""Every system by name, each a few lines of configuration over the same parts.
+"""Every system by name: one nested configuration over the same parts.
 
-The paper's systems and baselines (sections 5 and 6.1), and those it only mentions. A user's own method is another
-`Method`, in Python or in a TOML file such as
+The paper's systems and baselines (sections 5 and 6.1), and those it only mentions. Each option is declared once, in
+the part of the configuration that it belongs to. From that declaration follow the options of the command line, the
+keys of a TOML file, the keyword arguments of `bilex.induce`, ``run.json`` and the report's "how to reproduce" line. All
+of these use the option's own name (``max_rank``); the `kind` of a part goes by the name of the part (``prior``).
 
-    base = "ruder2018"          # a method to start from
+A user's own method is another `Method`, in Python or in a TOML file such as
+
+    base = "ruder2018"          # the method to start from
     name = "mine"
     prior = "2:2"
     max_rank = 20000
@@ -11,236 +15,325 @@ The paper's systems and baselines (sections 5 and 6.1), and those it only mentio
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import math
-import numbers
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
-import numpy as np
+import msgspec
 
-from bilex.em.e_steps import E_STEPS
-from bilex.em.em import Settings
 from bilex.errors import BilexError, InputError
-from bilex.files.toml import read_toml
-from bilex.model.maps import MAPS, Steps
-from bilex.model.prior import Prior
-from bilex.model.weights import WEIGHTS
-from bilex.vectors.embeddings import Embeddings
-from bilex.vectors.spelling import spelling_vectors
 
-__all__ = ["DEFAULT_METHOD", "METHODS", "Method", "find_method", "read_method"]
+__all__ = ["DEFAULT_METHOD", "METHODS", "OPTIONS", "Method", "Option", "find_method", "read_method"]
 
-CHOOSE = "choose"
-EDGE_PRIORS = ("uniform", "learned")
-COLDEST = 1e-6  # a temperature below which float32 weights, divided by it, say nothing
-KINDS: dict[str, tuple[type, type, str]] = {  # what it becomes, what it may be, and what that is called
-    "str": (str, str, "a text in quotes"),
-    "int": (int, numbers.Integral, "a whole number"),
-    "float": (float, numbers.Real, "a number"),
-    "bool": (bool, bool, "true or false"),
-}
+MapKind = Literal["orthogonal", "least-squares", "cca"]
+EStepKind = Literal["viterbi", "mutual", "posterior", "sinkhorn"]
+WeightKind = Literal["likelihood", "margin"]
+PriorKind = Literal[
+    "1:1", "1:2", "2:1", "2:2", "one-to-many", "one-to-many-no-null", "many-to-one", "many-to-one-no-null"
+]
+Supervision = Literal["start", "soft", "fixed", "choose"]
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+MIN_TEMPERATURE = 1e-6  # float32 weights divided by less say nothing
+SOFT_E_STEPS = ("posterior", "sinkhorn")
+NORMALISATION_STEPS = ("unit", "centre", "iterative", "none")
+
+
+def option(default: Any, text: str, *, metavar: str | None = None, flag: bool = False) -> Any:
+    """Declare an option: its default, what it does, and whether the command line offers it as a flag."""
+    return field(default=default, metadata={"help": text, "metavar": metavar, "flag": flag})
+
+
+class Part:
+    """A part of a configuration, whose values are checked against their types when it is made."""
+
+    def __post_init__(self) -> None:
+        part: Any = type(self)
+        for name, kind in types_of(part).items():
+            if not is_dataclass(kind):
+                object.__setattr__(self, name, checked(option_name(part, name), getattr(self, name), kind))
 
 
 @dataclass(frozen=True)
-class Method:
+class MapConfig(Part):
+    """Which maps the M-step fits; see `bilex.model.maps`."""
+
+    kind: MapKind = option("orthogonal", "The maps: orthogonal (the paper's), least-squares or cca.")
+    ridge: NotNegative = option(0.3, "cca: the part of the mean variance that is added before whitening.")
+    annealing: NotNegative = option(0.0, "cca: a floor under the ridge, times dimensions / pairs.")
+    reweight: NotNegative = option(0.5, "cca: the power of the correlations by which directions count.")
+    dewhiten: bool = option(False, "cca: undo the whitening afterwards.")
+    dimensions: Count | None = option(None, "cca: how many directions are kept; none for all.")
+
+
+@dataclass(frozen=True)
+class EStepConfig(Part):
+    """What the E-step computes, and on which words and edges; see `bilex.em.e_steps`."""
+
+    kind: EStepKind = option("viterbi", "The E-step: viterbi (the paper's), mutual, posterior or sinkhorn.")
+    weights: WeightKind = option("likelihood", "Edge weights: likelihood (the paper's) or margin.")
+    candidates: Count = option(3, "Targets per source word in the matching.", metavar="K", flag=True)
+    max_rank: Count | None = option(
+        None, "Match only the N most frequent words of each language.", metavar="N", flag=True
+    )
+    match_all: bool = option(False, "Match all words once EM has ended, also those beyond max_rank.")
+    exact: bool = option(False, "Match optimally among all pairs, not only the candidates.", flag=True)
+    temperature: float = option(1.0, "How soft a soft E-step is; 1 is the model as stated.")
+
+
+@dataclass(frozen=True)
+class PriorConfig(Part):
+    """The prior over edge sets; see `bilex.model.prior`."""
+
+    kind: PriorKind = option("1:1", "Which edge sets are allowed.", flag=True)
+    log_odds: float = option(0.0, "Added to the weight of every pair.", metavar="X", flag=True)
+
+
+@dataclass(frozen=True)
+class StoppingConfig(Part):
+    """When EM stops."""
+
+    tolerance: NotNegative = option(1e-6, "Stop when the mean cosine changes by less.", flag=True)
+    max_iterations: Count = option(100, "Stop after N iterations at the latest.", metavar="N", flag=True)
+
+
+@dataclass(frozen=True)
+class Method(Part):
     """A complete configuration of the model and of EM.
 
     Parameters
     ----------
     name
-        What it is called on the command line and in ``run.json``.
+        The name on the command line and in ``run.json``.
     normalise
-        Normalisation steps for both languages, in order.
-    prior
-        The name of the prior over edge sets; see `bilex.model.prior`.
-    log_odds
-        Added to every edge's weight; 0 is the paper's uniform prior.
-    candidates
-        How many targets each source word is compared with in the matching (the paper's k).
-    max_rank
-        The frequency constraint: the E-step sees only so many words of each language. None for all.
-    tolerance
-        EM stops when the mean cosine of the induced pairs changes by less.
-    max_iterations
-        EM stops after so many iterations at the latest.
-    e_step
-        ``viterbi`` (the paper's), ``mutual``, ``posterior`` or ``sinkhorn``; see `bilex.em.e_steps`.
-    maps
-        ``orthogonal`` (the paper's), ``least-squares`` or ``cca``; see `bilex.model.maps`.
-    ridge, annealing, reweight, dewhiten, dimensions
-        The steps of the ``cca`` maps; see `bilex.model.maps.Steps`.
-    temperature
-        How soft a soft E-step is: edges count ``exp(w / temperature)``. 1 is the model as stated.
-    self_learning
-        Whether EM is run at all; if not, the map fitted to the seed is the result.
+        Normalisation steps for both languages, in order; see `Embeddings.normalise`.
     orthography
         Weight of the spelling (hashed character n-grams) beside the vectors; 0 leaves it out.
-    exact
-        Whether the matching is optimal among all pairs of words, not only among the candidates.
-    weights
-        What an edge weighs in the E-step: ``likelihood`` (the paper's) or ``margin``; see `bilex.model.weights`.
-    slack, tightening
-        Added to every weight at first, and how much less of it there is with each iteration.
+    self_learning
+        Whether EM is run at all; if not, the map fitted to the seed is the result.
     supervision
-        What the seed is after the start: nothing more (``start``, the paper's), pairs that every M-step learns from
-        (``soft``), pairs that every matching holds (``fixed``), or which of these is best on held-out pairs
+        The role of the seed after the start: none (``start``, the paper's), pairs that every M-step learns from
+        (``soft``), pairs that every matching contains (``fixed``), or whichever of these is best on held-out pairs
         (``choose``); see `bilex.em.held_out`.
-    edge_prior
-        ``uniform`` (the paper's) or ``learned``, if it proves its worth on held-out pairs; see
-    `bilex.model.edge_prior`. match_all
-        Whether the last matching takes in all words, also beyond `max_rank`. Who sets `max_rank` means it, and
-        unsets this unless they set it too.
+    map, e_step, prior, stopping
+        The parts; see `MapConfig`, `EStepConfig`, `PriorConfig` and `StoppingConfig`.
     """
 
     name: str
-    normalise: str = "unit,center,unit"
-    prior: str = "1:1"
-    log_odds: float = 0.0
-    candidates: int = 3
-    max_rank: int | None = None
-    tolerance: float = 1e-6
-    max_iterations: int = 100
-    e_step: str = "viterbi"
-    maps: str = "orthogonal"
-    ridge: float = 0.3
-    annealing: float = 0.0
-    reweight: float = 0.5
-    dewhiten: bool = False
-    dimensions: int | None = None
-    temperature: float = 1.0
-    self_learning: bool = True
-    orthography: float = 0.0
-    exact: bool = False
-    weights: str = "likelihood"
-    slack: float = 0.0
-    tightening: float = 0.02
-    supervision: str = "start"
-    edge_prior: str = "uniform"
-    match_all: bool = False
+    normalise: str = option(
+        "unit,centre,unit", "Normalisation steps: unit, centre, iterative, none.", metavar="STEPS", flag=True
+    )
+    orthography: NotNegative = option(0.0, "Weight of the spelling beside the vectors.")
+    self_learning: bool = option(True, "Run EM; otherwise the map of the seed is the result.")
+    supervision: Supervision = option("start", "The role of the seed after the start: start, soft, fixed or choose.")
+    map: MapConfig = field(default_factory=MapConfig)
+    e_step: EStepConfig = field(default_factory=EStepConfig)
+    prior: PriorConfig = field(default_factory=PriorConfig)
+    stopping: StoppingConfig = field(default_factory=StoppingConfig)
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            object.__setattr__(self, field.name, of_kind(str(field.type), field.name, getattr(self, field.name)))
-        Embeddings((), np.empty((0, 1), np.float32)).normalise(self.normalise)  # only to check the steps
-        for name, least in (("candidates", 1), ("max_iterations", 1), ("max_rank", 1)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise BilexError(f"{name.replace('_', '-')} is {value}; give at least {least}")
-        for name, known in (
-            ("e_step", tuple(E_STEPS)),
-            ("maps", MAPS),
-            ("weights", tuple(WEIGHTS)),
-            ("edge_prior", EDGE_PRIORS),
-        ):
-            if getattr(self, name) not in known:
-                raise BilexError(f"no {name} is called {getattr(self, name)!r}; choose one of {', '.join(known)}")
-        for name, lowest in (("tolerance", 0), ("temperature", COLDEST), ("orthography", 0)):
-            if not lowest <= getattr(self, name) < math.inf:
-                raise BilexError(f"{name} is {getattr(self, name)}; give a number from {lowest} up")
-        self.settings()  # only to check the prior, and whether the steps fit together
+        super().__post_init__()
+        steps = [step.strip().replace("center", "centre") for step in self.normalise.split(",")]
+        if unknown := [step for step in steps if step not in NORMALISATION_STEPS]:
+            raise BilexError(f"no normalisation step is called {unknown[0]!r}; use {', '.join(NORMALISATION_STEPS)}")
+        object.__setattr__(self, "normalise", ",".join(steps))
+        if not self.e_step.temperature >= MIN_TEMPERATURE:
+            raise BilexError(f"temperature is {self.e_step.temperature}; give a number from {MIN_TEMPERATURE} up")
+        if self.self_learning:
+            self._check_combination()
 
-    def settings(self) -> Settings:
-        """Give the part of it that EM needs."""
-        prior = Prior.named(self.prior, self.log_odds)
-        steps = Steps(**{field.name: getattr(self, field.name) for field in fields(Steps)})
-        own = {field.name for field in fields(self)} - {"prior", "steps", "supervision"}
-        names = own & {field.name for field in fields(Settings)}  # how fast it goes is no part of a method
-        supervision = "start" if self.supervision == CHOOSE else self.supervision
-        return Settings(prior, steps=steps, supervision=supervision, **{name: getattr(self, name) for name in names})
+    def _check_combination(self) -> None:
+        """Raise if EM cannot combine the parts."""
+        e_step, margins = self.e_step.kind, self.e_step.weights != "likelihood"
+        if e_step != "viterbi" and (margins or self.supervision != "start"):
+            raise BilexError(f"the {e_step} E-step takes no other weights or supervision; set e_step = 'viterbi'")
+        if e_step in SOFT_E_STEPS and self.map.kind != "orthogonal":
+            # Only for orthogonal maps is the expected source of each target enough: others need second moments.
+            raise BilexError(f"the {e_step} E-step needs orthogonal maps; set map = 'orthogonal'")
+        if e_step == "posterior" and self.prior.kind != "one-to-many":
+            raise BilexError("the posterior E-step is exact for one prior only; set prior = 'one-to-many'")
+        if e_step == "sinkhorn" and self.prior.kind != "1:1":
+            raise BilexError("the sinkhorn E-step is defined for one prior only; set prior = '1:1'")
+        if self.prior.kind.startswith("many-to-one") and self.map.kind == "least-squares":
+            raise BilexError(f"a least-squares map cannot be reversed for {self.prior.kind}; set map = 'orthogonal'")
 
-    def prepare(self, vectors: Embeddings) -> Embeddings:
-        """Normalise a language's vectors, and put their spelling beside them if asked to."""
-        prepared = vectors.normalise(self.normalise)
-        if not self.orthography:
-            return prepared
-        spelling = np.float32(self.orthography) * spelling_vectors(prepared.words)
-        return replace(prepared, vectors=np.hstack([prepared.vectors, spelling])).normalise("unit")
+    def with_changes(self, changes: Mapping[str, Any]) -> Method:
+        """Replace options by their names; an explicit `max_rank` disables `match_all`."""
+        known = {option.name: option.path for option in OPTIONS.values()} | {"name": ("name",)}
+        if unknown := sorted(set(changes) - set(known)):
+            near = difflib.get_close_matches(unknown[0], known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(known)}"
+            raise BilexError(f"a method has no option {unknown[0]!r}; {hint}")
+        if "max_rank" in changes:
+            changes = {"match_all": False, **changes}
+        parts: dict[str, dict[str, Any]] = {}
+        own: dict[str, Any] = {}
+        for name, value in changes.items():
+            *part, leaf = known[name]
+            (parts.setdefault(part[0], {}) if part else own)[leaf] = value
+        own |= {name: replace(getattr(self, name), **values) for name, values in parts.items()}
+        return replace(self, **own)
 
-    def with_changes(self, changes: dict[str, Any]) -> Method:
-        """Replace some of its parts; a change to None is none."""
-        unknown = set(changes) - {field.name for field in fields(self)}
-        if unknown:
-            known = ", ".join(field.name for field in fields(self))
-            raise BilexError(f"a method has no {sorted(unknown)[0]!r}; it has {known}")
-        given = {name: value for name, value in changes.items() if value is not None}
-        if "max_rank" in given:
-            given = {"match_all": False, **given}
-        return replace(self, **given)
+    @classmethod
+    def from_manifest(cls, configuration: Mapping[str, Any]) -> Method:
+        """Read the method of a ``run.json`` or a checkpoint."""
+        try:
+            return msgspec.convert(dict(configuration), cls, strict=True)
+        except (msgspec.ValidationError, BilexError, TypeError, ValueError):
+            raise BilexError("the method is of another version of bilex; run `bilex induce` again") from None
+
+    def options(self) -> dict[str, Any]:
+        """Return the value of every option by its name."""
+        return flat_options(asdict(self))
 
 
-def of_kind(kind: str, name: str, value: Any) -> Any:
-    """Give the value as the kind of thing that its part of a method is, or say what that would be."""
-    if value is None and "None" in kind:
-        return None
-    cast, number, what = KINDS[kind.partition(" ")[0]]
-    if isinstance(value, number) and isinstance(value, bool) == (cast is bool):
-        with contextlib.suppress(OverflowError):  # a whole number may be too large for a float
-            return cast(value)
-    raise BilexError(f"{name} is {value!r}; give {what}")
+@dataclass(frozen=True)
+class Option:
+    """One option: its name, where it is in the configuration, its type, and what the command line shows."""
+
+    name: str
+    path: tuple[str, ...]
+    type: Any
+    help: str
+    metavar: str | None
+    flag: bool
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values that a `Literal` option can take; empty for the others."""
+        return get_args(self.type) if getattr(self.type, "__origin__", None) is Literal else ()
+
+
+@cache
+def types_of(part: Any) -> dict[str, Any]:
+    """Return the annotations of a part, resolved."""
+    return get_type_hints(part, include_extras=True)
+
+
+def option_name(part: type, name: str) -> str:
+    """Name an option: the `kind` of a part goes by the part's name."""
+    owners = {kind: owner for owner, kind in types_of(Method).items() if isinstance(kind, type)}
+    return owners[part] if name == "kind" else name
+
+
+def declared_options(part: type = Method, path: tuple[str, ...] = ()) -> dict[str, Option]:
+    """Collect the options of a configuration and of its parts."""
+    found: dict[str, Option] = {}
+    for each in fields(part):
+        kind = types_of(part)[each.name]
+        if is_dataclass(kind):
+            found |= declared_options(kind, (*path, each.name))  # type: ignore[arg-type]
+        elif each.metadata:
+            name = option_name(part, each.name)
+            found[name] = Option(name, (*path, each.name), kind, **each.metadata)
+    return found
+
+
+OPTIONS = declared_options()
+"""Every option of a method by its name."""
+
+
+def flat_options(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a nested configuration, as ``run.json`` holds it, by their names.
+
+    Runs of version 0.1 hold them flat.
+    """
+    found = {}
+    for name, each in OPTIONS.items():
+        *part, leaf = each.path
+        inner = configuration.get(part[0]) if part else configuration
+        found[name] = inner.get(leaf) if isinstance(inner, Mapping) else configuration.get(name)
+    return found
+
+
+def checked(name: str, value: Any, kind: Any) -> Any:
+    """Return the value as its declared type, or raise an error that says what it may be."""
+    if hasattr(value, "item"):  # a number of NumPy's
+        value = value.item()
+    try:
+        converted = msgspec.convert(value, kind, strict=True)
+    except (msgspec.ValidationError, OverflowError):
+        raise BilexError(f"{name} is {value!r}; {expectation(kind)}") from None
+    if isinstance(converted, float) and not (math.isfinite(converted) or (name == "ridge" and converted > 0)):
+        raise BilexError(f"{name} is {value!r}; {expectation(kind)}")
+    return converted
+
+
+def expectation(kind: Any) -> str:
+    """Describe the values that a type allows, as the remedy of an error."""
+    if choices := get_args(kind) if getattr(kind, "__origin__", None) is Literal else ():
+        return f"choose one of {', '.join(choices)}"
+    text = str(kind)
+    names = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text in quotes"}
+    what = next(words for word, words in names.items() if word in text)
+    return f"give {what}{' from 1 up' if 'ge=1' in text else ' from 0 up' if 'ge=0' in text else ''}"
+
+
+def named(name: str, **options: Any) -> Method:
+    """Build a method from the options in which it differs from the paper's model."""
+    return Method(name).with_changes(options)
 
 
 METHODS = {
     method.name: method
     for method in (
         # Maps learnt from the seed alone
-        Method("mikolov2013", normalise="none", maps="least-squares", self_learning=False),
-        Method("zhang2016", normalise="none", self_learning=False),
-        Method("xing2015", normalise="unit", self_learning=False),
-        Method("artetxe2016", normalise="unit,center", self_learning=False),
-        Method("artetxe2018", maps="cca", ridge=0.0, dewhiten=True, self_learning=False),
+        named("mikolov2013", normalise="none", map="least-squares", self_learning=False),
+        named("zhang2016", normalise="none", self_learning=False),
+        named("xing2015", normalise="unit", self_learning=False),
+        named("artetxe2016", normalise="unit,centre", self_learning=False),
+        named("artetxe2018", map="cca", ridge=0.0, dewhiten=True, self_learning=False),
         # One-to-many alignments
         # scaled to unit length once more, so that nearest by distance, by product and by cosine are the same
-        Method("artetxe2017", prior="many-to-one-no-null"),
-        Method("ibm1", prior="one-to-many"),
-        Method("ibm1-em", prior="one-to-many", e_step="posterior"),
+        named("artetxe2017", prior="many-to-one-no-null"),
+        named("ibm1", prior="one-to-many"),
+        named("ibm1-em", prior="one-to-many", e_step="posterior"),
         # The paper's model
-        Method("ruder2018"),
-        Method("ruder2018-freq", max_rank=40_000),
-        Method("ruder2018-1:2", prior="1:2"),
-        Method("ruder2018-2:2", prior="2:2"),
-        # The default: the paper's model with maps in steps, and what is left open decided on held-out pairs
-        Method(
-            "bilex",
-            maps="cca",
-            annealing=6.0,
-            max_rank=8000,
-            match_all=True,
-            tolerance=1e-4,
-            supervision=CHOOSE,
-        ),
-        # Others that the paper speaks of
-        Method("mutual", e_step="mutual"),
-        Method("sinkhorn", e_step="sinkhorn", temperature=0.1, candidates=10),
-        Method("haghighi2008", maps="cca"),
-        Method("haghighi2008-orthographic", maps="cca", orthography=0.5),
+        named("ruder2018"),
+        named("ruder2018-freq", max_rank=40_000),
+        named("ruder2018-1:2", prior="1:2"),
+        named("ruder2018-2:2", prior="2:2"),
+        # The default: the paper's model with two-sided maps; the role of the seed is decided on held-out pairs
+        named("bilex", map="cca", annealing=6.0, max_rank=8000, match_all=True, tolerance=1e-4, supervision="choose"),
+        # Others that the paper mentions
+        named("mutual", e_step="mutual"),
+        named("sinkhorn", e_step="sinkhorn", temperature=0.1, candidates=10),
+        named("haghighi2008", map="cca"),
+        named("haghighi2008-orthographic", map="cca", orthography=0.5),
     )
 }
 DEFAULT_METHOD = "bilex"
 PAPER = "ruder2018"
 
 
-def find_method(name: str) -> Method:
-    """Give the method of that name, or the one in the TOML file of that name; or say which name is nearest."""
-    if name in METHODS:
-        return METHODS[name]
-    if name.endswith(".toml"):
-        return read_method(name)
-    near = difflib.get_close_matches(name, METHODS, n=1)
+def find_method(method: str | Method) -> Method:
+    """Return the method of that name or in that TOML file; a `Method` is returned as it is."""
+    if isinstance(method, Method):
+        return method
+    if method in METHODS:
+        return METHODS[method]
+    if method.endswith(".toml"):
+        return read_method(method)
+    near = difflib.get_close_matches(method, METHODS, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(METHODS)}, or give a .toml file"
-    raise BilexError(f"no method is called {name!r}; {hint}")
+    raise BilexError(f"no method is called {method!r}; {hint}")
 
 
 def read_method(path: str) -> Method:
-    """Read a user's own method: the parts that differ from its ``base``, by default the paper's model."""
-    parts = read_toml(path, "write lines such as prior = '1:1'")
+    """Read a user's own method: the options that differ from its ``base``, by default the paper's model."""
+    from bilex.files.toml import read_toml
+
+    options = read_toml(path, "write lines such as prior = '1:1'")
     try:
-        base = str(parts.pop("base", PAPER))
+        base = str(options.pop("base", PAPER))
         if base.endswith(".toml"):  # it could lead back to this one
             raise BilexError(f"the base {base!r} is a file; choose one of {', '.join(METHODS)}")
-        return find_method(base).with_changes({"name": Path(path).stem, **parts})
+        return find_method(base).with_changes({"name": Path(path).stem, **options})
     except BilexError as error:
         problem, _, remedy = str(error).rpartition("; ")
         raise InputError(path, problem or remedy, remedy if problem else "correct it") from None

@@ -23,7 +23,7 @@ from bilex.confidence.assessment import (
 from bilex.confidence.calibration import calibration_error
 from bilex.confidence.posterior import edge_posterior
 from bilex.errors import BilexError
-from bilex.matching.solver import Graph
+from bilex.matching.graph import Graph
 from bilex.model.edge_prior import Features
 from bilex.model.maps import procrustes
 from bilex.model.prior import Prior

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from bilex.confidence.posterior import edge_posterior
 from bilex.em.sinkhorn_kernel import sinkhorn
-from bilex.matching.solver import Graph, solve
+from bilex.matching.graph import Graph
+from bilex.matching.solver import solve
 from bilex.model.prior import Prior
 from bilex.numerics.types import Floats
 from tests import oracles

@@ -12,7 +12,7 @@ from bilex.em import em
 from bilex.em.e_steps import E_STEPS, Belief, Problem, mutual, posterior, sinkhorn, viterbi, weighted_sources
 from bilex.em.em import Settings, fit
 from bilex.errors import BilexError
-from bilex.matching.solver import Graph
+from bilex.matching.graph import Graph
 from bilex.model.prior import PRIOR_NAMES, Prior
 from bilex.model.theta import Theta
 from bilex.numerics.types import Vectors

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from bilex.em import em
 from bilex.em.em import Fit, Iteration, Settings, fit, mean_cosine, viterbi_em, why_stop
 from bilex.matching.candidates import candidate_graph
-from bilex.matching.solver import Matching, solve
+from bilex.matching.graph import Matching
+from bilex.matching.solver import solve
 from bilex.model.maps import Steps
 from bilex.model.prior import PRIOR_NAMES, Prior
 from bilex.model.theta import Theta, log_likelihood, m_step

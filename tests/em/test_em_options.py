@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from bilex.em import em
-from bilex.em.em import Iteration, Settings, fit
+from bilex.em.context import Iteration, Settings, fit
 from bilex.errors import BilexError
 from bilex.matching.candidates import candidate_graph
 from bilex.matching.dense import dense_matching
-from bilex.matching.solver import Matching, solve
+from bilex.matching.graph import Matching
+from bilex.matching.solver import solve
 from bilex.model.constraints import Constraints, Pairs
 from bilex.model.edge_prior import EdgePrior, Features
 from bilex.model.maps import Steps, procrustes

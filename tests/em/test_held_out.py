@@ -12,7 +12,7 @@ import pytest
 import bilex
 from bilex.em import held_out as choosing
 from bilex.em.held_out import Choice, split
-from bilex.em.progress import Reporter
+from bilex.em.context import Reporter
 from bilex.methods import METHODS, Method
 from bilex.model.constraints import Constraints
 from bilex.model.theta import Theta

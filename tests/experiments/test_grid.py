@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bilex.em.progress import Reporter
+from bilex.em.context import Reporter
 from bilex.errors import BilexError, BilexWarning
 from bilex.experiments.grid import configuration_key, open_log, run_grid
 

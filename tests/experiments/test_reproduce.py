@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bilex.em.progress import Reporter
+from bilex.em.context import Reporter
 from bilex.errors import BilexWarning
 from bilex.experiments import EXPERIMENTS, Options, Outcome, reproduce
 

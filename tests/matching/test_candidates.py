@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from bilex.matching.candidates import candidate_graph
-from bilex.matching.solver import Graph, Matching, solve
+from bilex.matching.graph import Graph, Matching
+from bilex.matching.solver import solve
 from bilex.model.prior import Prior
 from bilex.model.theta import Theta
 from bilex.model.weights import likelihood

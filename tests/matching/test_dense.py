@@ -9,7 +9,8 @@ from scipy.optimize import linear_sum_assignment
 from bilex.em.em import Settings, fit
 from bilex.matching.candidates import candidate_graph
 from bilex.matching.dense import dense_matching
-from bilex.matching.solver import Matching, solve
+from bilex.matching.graph import Matching
+from bilex.matching.solver import solve
 from bilex.model.prior import Prior
 from bilex.model.theta import Theta
 from bilex.model.weights import likelihood

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from bilex.errors import BilexError
 from bilex.matching import solver as module
-from bilex.matching.solver import CertificateError, Graph, Matching, certificate, solve
+from bilex.matching.graph import Graph, Matching
+from bilex.matching.solver import CertificateError, certificate, solve
 from bilex.model.prior import Prior
 from tests import oracles
 from tests.oracles import Edges

@@ -10,10 +10,11 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilex.matching.solver import Graph, solve
+from bilex.matching.graph import Graph
+from bilex.matching.solver import solve
 from bilex.model.edge_prior import FEATURES, EdgePrior, Examples, Features, Spellings, heaviest, learn, logistic
 from bilex.model.prior import Prior
-from bilex.vectors.spelling import fold
+from bilex.vectors.spelling import fold_spelling
 from tests import oracles
 
 WORDS = st.text("abcé東", max_size=7)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bilex.matching.solver import Matching
+from bilex.matching.graph import Matching
 from bilex.model.prior import Prior
 from bilex.model.theta import Theta, free_capacity, log_likelihood, m_step, null_log_density
 from bilex.numerics.types import Vectors

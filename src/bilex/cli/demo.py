@@ -12,7 +12,7 @@ import click
 from bilex.cli.options import command_line, json_option, print_json, quiet_option
 
 if TYPE_CHECKING:
-    from bilex.em.em import Iteration
+    from bilex.em.context import Iteration
     from bilex.lexicon.lexicon import Entry, Lexicon
 
 __all__ = ["demo"]
@@ -76,7 +76,7 @@ def demo(output: str, report: bool, as_json: bool, quiet: bool) -> None:
 
 def line_reporter(echo: Any) -> Any:
     """Return a reporter that prints a line for each iteration."""
-    from bilex.em.progress import Reporter
+    from bilex.em.context import Reporter
 
     class Lines(Reporter):
         count = 0

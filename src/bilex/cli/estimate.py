@@ -61,15 +61,15 @@ def estimate_run(paths: tuple[str, str], limit: int, method: Method, engine: Eng
 def estimate_from_sizes(words: tuple[int, int], dimension: int, method: Method, engine: Engine | None) -> Estimate:
     """Estimate a run over so many source and target words; without an engine, only its memory."""
     rows, columns = words
-    memory = BASE_MEMORY + COPIES * 4 * (rows + columns) * dimension + BYTES_PER_EDGE * method.candidates * rows
+    memory = BASE_MEMORY + COPIES * 4 * (rows + columns) * dimension + BYTES_PER_EDGE * method.e_step.candidates * rows
     if engine is None:
         return Estimate(memory, None)
     pairs = FINAL_SEARCHES * rows * columns
     if method.self_learning:
-        most = method.max_rank or max(words)
-        searches = 2 + LATER_ITERATIONS * (LATER_COST if method.maps != "cca" else 1)  # both sides move: no reuse
+        most = method.e_step.max_rank or max(words)
+        searches = 2 + LATER_ITERATIONS * (LATER_COST if method.map.kind != "cca" else 1)  # both sides move: no reuse
         pairs += int(searches * min(rows, most) * min(columns, most))
-        pairs += rows * columns if method.match_all and max(words) > most else 0
+        pairs += rows * columns if method.e_step.match_all and max(words) > most else 0
     seconds = pairs / pairs_per_second(engine, dimension, words) + (rows + columns) * dimension / PARSE_RATE
     return Estimate(memory, seconds)
 

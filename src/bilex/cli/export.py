@@ -15,7 +15,7 @@ import click
 from bilex.cli.options import min_confidence_option, quiet_option, run_argument
 
 if TYPE_CHECKING:
-    from bilex.em.progress import Reporter
+    from bilex.em.context import Reporter
     from bilex.lexicon.formats import Row
     from bilex.lexicon.lexicon import Lexicon
     from bilex.runs.run import Run

@@ -12,7 +12,7 @@ from bilex.cli.interrupts import exit_message
 from bilex.cli.options import print_json
 
 if TYPE_CHECKING:
-    from bilex.em.progress import Reporter
+    from bilex.em.context import Reporter
     from bilex.experiments import Outcome
 
 __all__ = ["print_outcome", "run_with_progress", "split_names", "split_sizes"]

@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bilex.cli.interrupts import exit_message, exit_promptly_on_interrupt
-from bilex.cli.options import json_option, min_confidence_option, print_json, quiet_option, wrong_usage
+from bilex.cli.options import (
+    json_option,
+    method_options,
+    min_confidence_option,
+    print_json,
+    quiet_option,
+    wrong_usage,
+)
 from bilex.errors import BilexWarning, NothingMatchedWarning
-from bilex.model.prior import PRIOR_NAMES
+from bilex.methods import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from bilex.cli.jobs import Job
@@ -22,8 +29,6 @@ if TYPE_CHECKING:
     from bilex.runs.run import Run
 
 __all__ = ["induce"]
-
-DEFAULT = "bilex"  # as in `bilex.methods`, which takes numpy to import
 
 
 @click.command()
@@ -38,17 +43,8 @@ DEFAULT = "bilex"  # as in `bilex.methods`, which takes numpy to import
     metavar="identical|numerals|unsupervised|FILE|RUN/reviewed",
     help="Where to start: words spelt the same, numerals, nothing, a dictionary file, or a run that was reviewed.",
 )
-@click.option("--method", default=DEFAULT, show_default=True, metavar="NAME", help="A method by its name.")
-@click.option(
-    "--prior", type=click.Choice(PRIOR_NAMES), help="Which edge sets are allowed.  [default: the method's, 1:1]"
-)
-@click.option("--candidates", type=int, metavar="K", help="Targets per source word in the matching.  [default: 3]")
-@click.option("--max-rank", type=int, metavar="N", help="Match only the N most frequent words of each language.")
-@click.option("--exact", is_flag=True, default=None, help="Match optimally among all pairs, not only the candidates.")
-@click.option("--log-odds", type=float, metavar="X", help="Added to the weight of every pair.  [default: 0]")
-@click.option("--normalise", metavar="STEPS", help="Steps unit, center, iterative, none.  [default: unit,center,unit]")
-@click.option("--tolerance", type=float, help="Stop when the mean cosine changes by less.  [default: 1e-6]")
-@click.option("--max-iterations", type=int, metavar="N", help="Stop after N iterations at the latest.  [default: 100]")
+@click.option("--method", default=DEFAULT_METHOD, show_default=True, metavar="NAME", help="A method by its name.")
+@method_options
 @click.option("--limit", type=int, default=200_000, show_default=True, help="Words to read from each file.")
 @click.option("--complete", is_flag=True, help="Also list the best CSLS neighbour of every unmatched word.")
 @min_confidence_option
@@ -92,7 +88,7 @@ def induce(
     with (
         run_directory(place) as folder,
         exit_promptly_on_interrupt(folder),
-        show_progress(quiet or as_json, job.method.tolerance, job.method.max_iterations) as reporter,
+        show_progress(quiet or as_json, job.method.stopping.tolerance, job.method.stopping.max_iterations) as reporter,
         open_engine(job.engine, threads=job.threads, progress=reporter.rows) as engine,
     ):
         warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place

@@ -102,7 +102,7 @@ def induce_many(
     place = output or "-".join(files)
     with (
         run_directory(place, check_many_replaceable) as folder,
-        show_progress(quiet or as_json, chosen.tolerance, chosen.max_iterations) as reporter,
+        show_progress(quiet or as_json, chosen.stopping.tolerance, chosen.stopping.max_iterations) as reporter,
         open_engine(engine, threads=threads, progress=reporter.rows) as where,
     ):
         for seed in starts.values():

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.options import command_line, is_given
-from bilex.errors import InputError
+from bilex.cli.options import command_line, is_given, method_changes
+from bilex.errors import BilexError, InputError
 
 if TYPE_CHECKING:
     from bilex.methods import Method
@@ -52,17 +52,9 @@ def new_job(context: click.Context) -> Job:
     for name in ("src", "trg"):
         if given[name] is None:
             raise click.MissingParameter(ctx=context, param_hint=f"'{name.upper()}'", param_type="argument")
-    changes = {name: given[name] for name in changes_of(context)}
-    method = find_method(given["method"]).with_changes(changes)
+    method = find_method(given["method"]).with_changes(method_changes(context))
     parts = {name: given[name] for name in (*ANEW, "limit", "complete", "min_confidence")}
     return Job(method=method, command=command_line(context), **parts)
-
-
-def changes_of(context: click.Context) -> list[str]:
-    """Name the options that change a part of the method."""
-    from bilex.methods import DEFAULT_METHOD, METHODS
-
-    return [name for name in asdict(METHODS[DEFAULT_METHOD]) if name in context.params]
 
 
 def old_job(context: click.Context, run: str, checkpoint: Checkpoint) -> Job:
@@ -72,12 +64,12 @@ def old_job(context: click.Context, run: str, checkpoint: Checkpoint) -> Job:
     saved, given = dict(checkpoint.command), context.params
     folder = str(saved.pop("folder", ""))
     try:
-        job = Job(**{**saved, "method": Method(**saved["method"])})
-    except (KeyError, TypeError):
+        job = Job(**{**saved, "method": Method.from_manifest(saved["method"])})
+    except (KeyError, TypeError, BilexError):
         raise InputError(run, "its checkpoint is of another version of bilex", "start again without --resume") from None
     if (given["src"] is None) != (given["trg"] is None):
         raise click.UsageError("give both SRC and TRG again, or neither", context)
-    before = {**asdict(job), **asdict(job.method), "method": job.method.name}
+    before = {**asdict(job), **job.method.options(), "method": job.method.name}
     for parameter in context.command.params:
         name = str(parameter.name)
         if name == "output":

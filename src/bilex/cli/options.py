@@ -10,10 +10,13 @@ from typing import Any, TypeVar
 import click
 
 from bilex.errors import BilexError
+from bilex.methods import DEFAULT_METHOD, METHODS, OPTIONS
 
 __all__ = [
     "command_line",
     "json_option",
+    "method_changes",
+    "method_options",
     "min_confidence_option",
     "print_json",
     "quiet_option",
@@ -23,6 +26,7 @@ __all__ = [
     "wrong_usage",
 ]
 
+OPTION_DEFAULTS = METHODS[DEFAULT_METHOD].options()
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no summary; warnings and errors only.")
@@ -36,6 +40,28 @@ min_confidence_option = click.option(
     help="Only entries that are right with at least this probability.",
 )
 run_argument = click.argument("run", type=click.Path(path_type=str))
+
+
+def method_options(command: Command) -> Command:
+    """Add the options of a method that the command line offers, from their declarations in `bilex.methods`."""
+    for each in reversed([each for each in OPTIONS.values() if each.flag]):
+        name = f"--{each.name.replace('_', '-')}"
+        kind = str(each.type)
+        if each.type is bool:
+            command = click.option(name, each.name, is_flag=True, default=None, help=each.help)(command)
+            continue
+        parsed: Any = click.Choice(each.choices) if each.choices else str
+        if not each.choices and ("int" in kind or "float" in kind):
+            parsed = int if "int" in kind else float
+        default = OPTION_DEFAULTS[each.name]
+        text = f"{each.help}  [default: the method's, {'none' if default is None else default}]"
+        command = click.option(name, each.name, type=parsed, metavar=each.metavar, help=text)(command)
+    return command
+
+
+def method_changes(context: click.Context) -> dict[str, Any]:
+    """Return the options of a method that were given on the command line."""
+    return {name: context.params[name] for name in OPTIONS if name in context.params and is_given(context, name)}
 
 
 def retrieval_option(default: str) -> Callable[[Command], Command]:

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from bilex.em.em import Iteration
-from bilex.em.progress import Reporter
+from bilex.em.context import Iteration, Reporter
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -22,13 +22,12 @@ from numpy.typing import NDArray
 
 from bilex.confidence.calibration import Calibration, calibration_error, fit_calibration
 from bilex.confidence.posterior import edge_posterior
-from bilex.matching.solver import Graph
-from bilex.model.edge_prior import Features
-from bilex.model.prior import Prior
+from bilex.matching.graph import Capacities, Graph
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.space import NeighbourLists, SharedSpace
+from bilex.vectors.spelling import SpellingComparison
 
 __all__ = ["EVIDENCE_FEATURES", "EdgeEvidence", "KnownTranslations", "assess_entries", "gather_edge_evidence"]
 
@@ -60,7 +59,7 @@ class EdgeEvidence:
 
     graph: Graph
     posterior: Floats
-    spelling: Features
+    spelling: SpellingComparison
 
     def find_edges(self, rows: Indices, columns: Indices) -> Indices:
         """Return the positions of edges, which must exist, by the rows of their words."""
@@ -125,8 +124,8 @@ def gather_edge_evidence(
     entries: PairRows,
     trained: PairRows,
     refit: Refit,
-    prior: Prior,
-    spelling: Features,
+    capacities: Capacities,
+    spelling: SpellingComparison,
 ) -> EdgeEvidence:
     """Weigh the edges around each word and the entries, under maps fitted without the edge's source word.
 
@@ -146,7 +145,8 @@ def gather_edge_evidence(
         for found in (np.arange(shape[0])[:, None] * width + forth, back * width + np.arange(shape[1])[:, None])
     ]
     graph = replace(graph, weights=2 * cosines - crowding[0][graph.rows] - crowding[1][graph.indices])
-    posterior = edge_posterior(graph, replace(prior, log_odds=-MARGIN), TEMPERATURE)
+    standing_out = replace(graph, weights=graph.weights - MARGIN)
+    posterior = edge_posterior(standing_out, capacities, TEMPERATURE)
     return EdgeEvidence(graph, posterior.probabilities, spelling)
 
 

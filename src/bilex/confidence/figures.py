@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bilex.evaluation.hubness import skewness
 from bilex.lexicon.lexicon import RETRIEVAL, Entry, Lexicon, plain
+from bilex.methods import flat_options
 from bilex.numerics.types import Floats, Indices
 from bilex.runs.run import Run
 from bilex.search.engine import Engine
@@ -95,7 +96,7 @@ def measure_run(run: Run) -> RunFigures:
     """Compute the figures of a run."""
     pairs, seen = induced_pairs(run), words_seen(run)
     frequent = (min(seen[0], FREQUENT_WORDS), min(seen[1], FREQUENT_WORDS))
-    iterations = run.info["iterations"]
+    iterations, method = run.info["iterations"], flat_options(run.info["configuration"]["method"])
     agreement = run.info["configuration"]["seed"].get("agreement") or {}
     words = int(agreement.get("words", 0))
     ordered = is_frequency_ordered(run.source.words) and is_frequency_ordered(run.target.words)
@@ -117,7 +118,7 @@ def measure_run(run: Run) -> RunFigures:
         seed_words=words,
         seed_kept=agreement["matched"] / words if words else None,
         seed_near=agreement["near"] / words if words else None,
-        rise=likelihood_rise(iterations) if maximises_likelihood(run.info["configuration"]["method"]) else None,
+        rise=likelihood_rise(iterations) if maximises_likelihood(method) else None,
         iterations=len(iterations),
         stopped=run.info["stopped"],
     )
@@ -125,8 +126,8 @@ def measure_run(run: Run) -> RunFigures:
 
 def maximises_likelihood(method: dict[str, Any]) -> bool:
     """Check whether both steps of a method maximise the log-likelihood, so that its rise means something."""
-    paper = {"maps": "orthogonal", "weights": "likelihood", "slack": 0, "supervision": "start", "edge_prior": "uniform"}
-    return method["self_learning"] and all(method.get(part, value) == value for part, value in paper.items())
+    paper = {"map": "orthogonal", "weights": "likelihood", "supervision": "start", "self_learning": True}
+    return all(method[name] == value for name, value in paper.items())
 
 
 def likelihood_rise(iterations: list[dict[str, Any]]) -> float:
@@ -136,7 +137,7 @@ def likelihood_rise(iterations: list[dict[str, Any]]) -> float:
 
 def words_seen(run: Run) -> tuple[int, int]:
     """Count the words of each language that the matching saw; without self-learning these are all words."""
-    method = run.info["configuration"]["method"]
+    method = flat_options(run.info["configuration"]["method"])
     max_rank = method["max_rank"] if method["self_learning"] else None
     return (len(run.source.top(max_rank)), len(run.target.top(max_rank)))
 

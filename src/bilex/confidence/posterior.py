@@ -2,7 +2,7 @@
 
 With the weights w of a graph and a temperature T, the posterior over the edge sets m that the prior allows is
 
-    p(m | S, T) = (1 / Z) exp( Σ over e in m of (w_e + log_odds) / T )
+    p(m | S, T) = (1 / Z) exp( Σ over e in m of w_e / T )
 
 An edge's posterior is the sum of p(m) over all m that contain it. Where one side has no capacity limit it has a closed
 form. With limits on both sides it is computed by belief propagation: exact on graphs without cycles, the Bethe
@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bilex.matching.solver import Graph
-from bilex.model.prior import Prior
+from bilex.matching.graph import Capacities, Graph
 from bilex.numerics.types import Floats
 
 __all__ = ["EdgePosterior", "edge_posterior"]
@@ -31,14 +30,19 @@ class EdgePosterior(NamedTuple):
 
 
 def edge_posterior(
-    graph: Graph, prior: Prior, temperature: float = 1.0, *, tolerance: float = TOLERANCE, max_rounds: int = MAX_ROUNDS
+    graph: Graph,
+    capacities: Capacities,
+    temperature: float = 1.0,
+    *,
+    tolerance: float = TOLERANCE,
+    max_rounds: int = MAX_ROUNDS,
 ) -> EdgePosterior:
     """Compute the posterior of every edge, in time linear in their number."""
     from bilex.confidence.beliefs_kernel import marginals
 
-    logits = (graph.weights + prior.log_odds) / temperature
-    capacities = (prior.source_capacity or 0, prior.target_capacity or 0)
+    logits = graph.weights / temperature
+    limits = (capacities.source or 0, capacities.target or 0)
     found = marginals(
-        graph.indptr, graph.indices, logits, graph.n_targets, *capacities, prior.null, tolerance, max_rounds
+        graph.indptr, graph.indices, logits, graph.n_targets, *limits, capacities.null, tolerance, max_rounds
     )
     return EdgePosterior(*found)

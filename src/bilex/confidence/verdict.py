@@ -11,6 +11,7 @@ from typing import Any
 
 from bilex.confidence.figures import MIN_WORDS, RunFigures, measure_run
 from bilex.confidence.signs import DOUBTFUL, FAILED, SOUND, Sign, read_signs
+from bilex.methods import flat_options
 from bilex.runs.run import Run
 
 __all__ = ["DOUBTFUL", "FAILED", "SOUND", "Verdict", "decide_verdict", "judge"]
@@ -94,7 +95,10 @@ def advise(level: str, levels: dict[str, str], figures: RunFigures, configuratio
             "To measure it, compare it with any dictionary you have: `bilex evaluate RUN GOLD --retrieval csls`.",
         ]
     advice = ["Read every entry, or use vectors of more words."] if too_few_words(figures) and figures.pairs else []
-    advice += [*seed_advice(configuration["seed"]), *method_advice(configuration["method"], levels, figures)]
+    advice += [
+        *seed_advice(configuration["seed"]),
+        *method_advice(flat_options(configuration["method"]), levels, figures),
+    ]
     if level == DOUBTFUL:
         advice.append("Until then, trust only entries that are mutual and have rank 1, and check a sample of them.")
         if not figures.ordered:

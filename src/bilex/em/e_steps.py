@@ -1,4 +1,4 @@
-"""The E-steps: what EM may believe about the latent alignment, given θ.
+"""The E-steps: what EM infers about the latent matching, given θ.
 
 - `viterbi`: the best edge set that the prior allows, exactly (paper, section 4.1). This is the paper's own.
 - `mutual`: the pairs that are each other's nearest (Vulić and Korhonen 2016, Conneau et al. 2018).
@@ -6,145 +6,123 @@
   "we can also efficiently compute the expectations necessary for EM").
 - `sinkhorn`: entropic transport on the candidate graph with null options (the paper's footnote on Grave's remark).
 
-The soft ones weigh an edge by ``exp(w / temperature)``; temperature 1 is the model as the paper states it.
+The soft ones weigh an edge by ``exp(w / temperature)``; temperature 1 is the model as the paper states it. To add an
+E-step, write a function of the type `EStep`, list it in `E_STEPS` and add its name to `bilex.methods.EStepKind`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from bilex.em.context import Context
 from bilex.errors import BilexError
 from bilex.matching.candidates import candidate_graph
 from bilex.matching.dense import dense_matching
-from bilex.matching.solver import Graph, Matching, solve
-from bilex.model.constraints import Constraints
-from bilex.model.edge_prior import EdgePrior
+from bilex.matching.graph import Graph, Matching
+from bilex.matching.solver import solve
+from bilex.methods import EStepConfig
 from bilex.model.prior import Prior
-from bilex.model.theta import Expectation, Theta, free_capacity, null_log_density
+from bilex.model.theta import MappedWords, PairStatistics, free_capacity
 from bilex.model.weights import WEIGHTS, likelihood
 from bilex.numerics.rows import unit
 from bilex.numerics.threads import single_threaded_blas, thread_count
 from bilex.numerics.types import Floats, Vectors
 from bilex.search.engine import Engine
 
-__all__ = [
-    "E_STEPS",
-    "SOFT",
-    "Belief",
-    "EStep",
-    "Problem",
-    "mutual",
-    "nearest_targets",
-    "posterior",
-    "sinkhorn",
-    "viterbi",
-]
+__all__ = ["E_STEPS", "EStep", "EStepResult", "mutual", "nearest_targets", "posterior", "sinkhorn", "viterbi"]
 
 SINKHORN_TOLERANCE = 1e-6
-SINKHORN_ROUNDS = 1000
+MAX_SINKHORN_ROUNDS = 1000
 SCORES_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
+class EStepResult:
     """The result of an E-step.
 
-    `pairs` is the (expected) number of pairs. A hard E-step gives its `matching`; a soft one instead its own
-    `log_likelihood`, of the θ it saw.
+    `pairs` is the (expected) number of pairs. A hard E-step has a `matching`; a soft one has its own `log_likelihood`,
+    of the θ it was given.
     """
 
-    expected: Expectation
+    statistics: PairStatistics
     pairs: float
     matching: Matching | None = None
     log_likelihood: float | None = None
 
 
-@dataclass(frozen=True)
-class Problem:
-    """What every E-step gets besides θ and the vectors."""
-
-    prior: Prior
-    candidates: int
-    temperature: float
-    exact: bool
-    engine: Engine
-    constraints: Constraints = field(default_factory=Constraints)
-    weights: str = "likelihood"
-    edge_prior: EdgePrior | None = None
-    warm_start: bool = True
-    lap: Callable[[str], None] = lambda part: None
+EStep = Callable[[MappedWords, Prior, EStepConfig, Context, "Matching | None"], EStepResult]
+"""Takes the mapped words, the prior, the configuration, the context and the previous matching."""
 
 
-EStep = Callable[[Theta, Vectors, Vectors, Problem, "Matching | None"], Belief]
-
-
-def viterbi(theta: Theta, source: Vectors, target: Vectors, problem: Problem, previous: Matching | None) -> Belief:
+def viterbi(
+    words: MappedWords, prior: Prior, config: EStepConfig, context: Context, previous: Matching | None
+) -> EStepResult:
     """Find the best edge set that the prior allows, among the candidates or, if `exact`, among all edges.
 
     The previous matching's pairs are always among the candidates, and its duals are where the solver may start.
     """
-    edges = WEIGHTS[problem.weights](theta, source, target, problem.engine)
-    graph = candidate_graph(edges, problem.prior, k=problem.candidates, previous=previous, engine=problem.engine)
-    if problem.edge_prior is not None:
-        if problem.exact:
-            raise BilexError("a learnt prior knows the candidates only; leave out exact, or set edge_prior = 'uniform'")
-        graph = problem.edge_prior.reweigh(graph)
-    graph = problem.constraints.restrict(graph, problem.prior)
-    problem.lap("candidates")
-    start = previous if problem.warm_start else None
-    if problem.exact:
-        matching = dense_matching(edges, graph, problem.prior, problem.engine, start, problem.constraints)
+    edges = WEIGHTS[config.weights](words, context.engine)
+    graph = candidate_graph(edges, prior.capacities, k=config.candidates, previous=previous, engine=context.engine)
+    graph = prior.apply(graph)
+    context.clock.lap("candidates")
+    start = previous if context.warm_start else None
+    if config.exact:
+        matching = dense_matching(edges, graph, prior, context.engine, start)
     else:
-        matching = solve(graph, problem.prior, start)
-    kept = problem.constraints.kept
-    matching = problem.constraints.complete(matching, edges.weigh(kept.source, kept.target) + problem.prior.log_odds)
-    problem.lap("matching")
-    return hard(source, target, matching, problem.prior)
+        matching = solve(graph, prior.capacities, start)
+    matching = prior.complete(matching, edges.weigh(prior.kept.source, prior.kept.target))
+    context.clock.lap("matching")
+    return hard_result(words, matching, prior)
 
 
-def mutual(theta: Theta, source: Vectors, target: Vectors, problem: Problem, previous: Matching | None) -> Belief:
+def mutual(
+    words: MappedWords, prior: Prior, config: EStepConfig, context: Context, previous: Matching | None
+) -> EStepResult:
     """Take the pairs that are each other's nearest by cosine; whether their weight is positive does not matter."""
-    del previous
-    mapped, targets = unit(theta.map_source(source)), unit(theta.map_target(target))
-    best_target = problem.engine.top_k(mapped, targets, 1).indices[:, 0]
-    best_source = problem.engine.top_k(targets, mapped, 1).indices[:, 0]
-    problem.lap("candidates")
-    rows = np.flatnonzero(best_source[best_target] == np.arange(len(source)))
+    del previous, config
+    mapped, targets = unit(words.sources), unit(words.targets)
+    best_target = context.engine.top_k(mapped, targets, 1).indices[:, 0]
+    best_source = context.engine.top_k(targets, mapped, 1).indices[:, 0]
+    context.clock.lap("candidates")
+    rows = np.flatnonzero(best_source[best_target] == np.arange(len(mapped)))
     nothing = np.zeros(0)
-    matching = Matching(rows, best_target[rows], np.nan, np.nan, nothing, nothing)
-    return hard(source, target, matching, problem.prior)
+    return hard_result(words, Matching(rows, best_target[rows], np.nan, np.nan, nothing, nothing), prior)
 
 
-def nearest_targets(theta: Theta, source: Vectors, target: Vectors, engine: Engine) -> Belief:
-    """Pair every source word with its nearest target by cosine: how a map without self-learning is read out."""
-    best = engine.top_k(unit(theta.map_source(source)), unit(theta.map_target(target)), 1).indices[:, 0]
+def nearest_targets(words: MappedWords, engine: Engine) -> EStepResult:
+    """Pair every source word with its nearest target by cosine: the lexicon of a map without self-learning."""
+    best = engine.top_k(unit(words.sources), unit(words.targets), 1).indices[:, 0]
     nothing = np.zeros(0)
-    matching = Matching(np.arange(len(source)), best, np.nan, np.nan, nothing, nothing)
-    return Belief(Expectation(source, target[best], np.zeros(len(target))), len(source), matching)
+    matching = Matching(np.arange(len(words.source)), best, np.nan, np.nan, nothing, nothing)
+    return EStepResult(
+        PairStatistics(words.source, words.target[best], np.zeros(len(words.target))), len(best), matching
+    )
 
 
-def hard(source: Vectors, target: Vectors, matching: Matching, prior: Prior) -> Belief:
-    """Believe in one edge set alone."""
-    free = free_capacity(matching, prior, len(target))
-    expected = Expectation(source[matching.source], target[matching.target], free)
-    return Belief(expected, len(matching), matching)
+def hard_result(words: MappedWords, matching: Matching, prior: Prior) -> EStepResult:
+    """Return the result of an E-step that chose one edge set."""
+    free = free_capacity(matching, prior.capacities, len(words.target))
+    statistics = PairStatistics(words.source[matching.source], words.target[matching.target], free)
+    return EStepResult(statistics, len(matching), matching)
 
 
-def posterior(theta: Theta, source: Vectors, target: Vectors, problem: Problem, previous: Matching | None) -> Belief:
+def posterior(
+    words: MappedWords, prior: Prior, config: EStepConfig, context: Context, previous: Matching | None
+) -> EStepResult:
     """Compute p(a_i = j) for every target i and all sources j, and the exact marginal log-likelihood.
 
     Block by block over the targets: nothing of size n_src × n_trg is kept, only each target's expected source.
     """
     del previous
-    prior, temperature = problem.prior, problem.temperature
-    if not (prior.targets_choose and prior.null):
+    if not (prior.capacities.targets_choose and prior.capacities.null):
         raise BilexError("the exact posterior is known for the one-to-many prior only; set prior = 'one-to-many'")
-    queries, offsets, targets = theta.queries(source), theta.offsets(source), theta.map_target(target)
-    logits_of_source = ((offsets + prior.log_odds) / temperature).astype(np.float32)
+    temperature, source, target = config.temperature, words.source, words.target
+    queries, targets = words.queries, words.targets
+    logits_of_source = ((words.offsets + prior.log_odds) / temperature).astype(np.float32)
     expected = np.empty((len(target), source.shape[1]), np.float32)
     free, evidence = np.empty(len(target)), np.empty(len(target))
     height = max(1, SCORES_AT_ONCE // len(source))
@@ -161,35 +139,43 @@ def posterior(theta: Theta, source: Vectors, target: Vectors, problem: Problem, 
 
     with single_threaded_blas(), ThreadPoolExecutor(thread_count()) as pool:
         list(pool.map(work, range(0, len(target), height)))
-    problem.lap("posterior")
+    context.clock.lap("posterior")
     # Alignments are uniform a priori: p(a_i = j) = 1 / (n_src + 1), or exp(log_odds) times as likely as none.
     alignments = np.logaddexp(np.log(len(source)) + prior.log_odds, 0)
     # At another temperature, what EM maximises is T log Σ p^(1/T), in which the null density has no T.
-    likelihood = temperature * evidence.sum() + null_log_density(theta, target).sum() - len(target) * alignments
-    return Belief(Expectation(expected, target, free), float(len(target) - free.sum()), None, float(likelihood))
+    likelihood = temperature * evidence.sum() + words.null_log_density().sum() - len(target) * alignments
+    pairs = float(len(target) - free.sum())
+    return EStepResult(PairStatistics(expected, target, free), pairs, None, float(likelihood))
 
 
-def sinkhorn(theta: Theta, source: Vectors, target: Vectors, problem: Problem, previous: Matching | None) -> Belief:
+def sinkhorn(
+    words: MappedWords, prior: Prior, config: EStepConfig, context: Context, previous: Matching | None
+) -> EStepResult:
     """Spread each word's probability over its candidates and none, so that no word is used more than once."""
     from bilex.em import sinkhorn_kernel as kernel
 
-    prior, temperature = problem.prior, problem.temperature
-    if (prior.source_capacity, prior.target_capacity) != (1, 1):
-        raise BilexError("entropic transport is defined for the 1:1 prior here; set prior = '1:1'")
-    edges = likelihood(theta, source, target)
-    graph = candidate_graph(edges, prior, k=problem.candidates, previous=previous, engine=problem.engine)
-    problem.lap("candidates")
-    logits = (graph.weights + prior.log_odds) / temperature
-    flow, source_null, target_null, _ = kernel.sinkhorn(
-        graph.indptr, graph.indices, logits, graph.n_targets, SINKHORN_TOLERANCE, SINKHORN_ROUNDS
+    if (prior.capacities.source, prior.capacities.target) != (1, 1):
+        raise BilexError("entropic transport is defined for the 1:1 prior only; set prior = '1:1'")
+    edges = likelihood(words)
+    graph = prior.apply(
+        candidate_graph(edges, prior.capacities, k=config.candidates, previous=previous, engine=context.engine)
     )
-    expected = weighted_sources(graph, flow, source)
-    problem.lap("transport")
+    context.clock.lap("candidates")
+    flow, source_null, target_null, _ = kernel.sinkhorn(
+        graph.indptr,
+        graph.indices,
+        graph.weights / config.temperature,
+        graph.n_targets,
+        SINKHORN_TOLERANCE,
+        MAX_SINKHORN_ROUNDS,
+    )
+    expected = weighted_sources(graph, flow, words.source)
+    context.clock.lap("transport")
     # The free energy: expected log-likelihood plus the entropy of the transport, in units of the temperature.
     entropy = -sum(xlogx(part) for part in (flow, source_null, target_null))
-    energy = flow @ (graph.weights + prior.log_odds) + null_log_density(theta, target).sum()
-    value = float(energy + temperature * entropy)
-    return Belief(Expectation(expected, target, target_null), float(flow.sum()), None, value)
+    energy = flow @ graph.weights + words.null_log_density().sum()
+    value = float(energy + config.temperature * entropy)
+    return EStepResult(PairStatistics(expected, words.target, target_null), float(flow.sum()), None, value)
 
 
 def weighted_sources(graph: Graph, flow: Floats, source: Vectors) -> Vectors:
@@ -207,5 +193,4 @@ def xlogx(p: Floats) -> float:
     return float((positive * np.log(positive)).sum() - p.sum())
 
 
-SOFT = ("posterior", "sinkhorn")
 E_STEPS: dict[str, EStep] = {"viterbi": viterbi, "mutual": mutual, "posterior": posterior, "sinkhorn": sinkhorn}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bilex.em.progress import Reporter
+from bilex.em.context import Reporter
 from bilex.experiments.differences import TABLE5
 from bilex.experiments.experiment import Experiment, Options, Outcome, Report, Setting, run_experiment
 from bilex.experiments.figures import FIG2, FIG3

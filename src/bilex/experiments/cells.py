@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bilex.em.context import Context
 from bilex.errors import BilexError, BilexWarning
 from bilex.evaluation.compare import Side, first_answers
 from bilex.evaluation.hubness import evaluate_hubness
@@ -15,8 +16,9 @@ from bilex.evaluation.similarity import evaluate_similarity
 from bilex.evaluation.translation import NotCovered, evaluate_translation
 from bilex.experiments.inputs import FileCache, TooFewPairs, needs_train, query_pairs, seed_pairs
 from bilex.experiments.layouts import PairFiles
+from bilex.induction import learn
 from bilex.methods import Method
-from bilex.runs.learning import check, learn
+from bilex.runs.prepared import check_input, prepare
 from bilex.search.engine import Engine
 from bilex.search.space import RETRIEVALS
 from bilex.version import __version__
@@ -71,12 +73,12 @@ class Cell:
     @property
     def prior(self) -> str:
         """The name of the prior."""
-        return self.system.prior
+        return self.system.prior.kind
 
     @property
     def max_rank(self) -> int | None:
         """The frequency constraint."""
-        return self.system.max_rank
+        return self.system.e_step.max_rank
 
     @property
     def label(self) -> str:
@@ -128,13 +130,13 @@ def run_cell(cell: Cell, engine: Engine) -> dict[str, Any]:
     train = cell.cache.pairs(cell.files.train) if needs_train(cell.seed) else ()
     with warnings.catch_warnings(record=True) as caught:  # they are part of the result
         warnings.simplefilter("always", BilexWarning)
-        check(source, target, cell.system)  # vectors that do not fit together are an error, not a result
+        check_input(source, target, cell.system)  # vectors that do not fit together are an error, not a result
         try:
             seed = seed_pairs(cell.seed, source, target, train, draw=cell.draw, held_out=cell.held_out)
         except TooFewPairs as error:
             return {"reason": str(error)}
-        learnt = learn(source, target, seed, cell.system, engine=engine)
-        measured = MEASURES[cell.measure](cell, (learnt.space(engine), learnt.source, learnt.target), engine)
+        learnt = learn(prepare(source, target, seed, cell.system), Context(engine))
+        measured = MEASURES[cell.measure](cell, (learnt.shared_space(engine)[0], learnt.source, learnt.target), engine)
     notes = [str(warning.message) for warning in caught if issubclass(warning.category, BilexWarning)]
     iterations = learnt.fit.iterations
     return {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bilex.em.progress import Reporter
+from bilex.em.context import Reporter
 from bilex.errors import BilexWarning
 from bilex.experiments import published
 from bilex.experiments.cells import Cell, run_cell
@@ -97,7 +97,7 @@ class Setting:
         method = find_method(name)
         changes: dict[str, Any] = {} if prior is None else {"prior": prior}
         rank = self.options.max_rank or files.max_rank
-        if method.max_rank is not None and rank is not None:
+        if method.e_step.max_rank is not None and rank is not None:
             changes["max_rank"] = rank
         return method.with_changes(changes)
 

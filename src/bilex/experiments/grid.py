@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeVar
 
-from bilex.em.progress import Reporter
+from bilex.em.context import Reporter
 from bilex.errors import BilexError, BilexWarning
 
 __all__ = ["GridCell", "Result", "configuration_key", "open_log", "run_grid"]

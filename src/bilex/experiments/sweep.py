@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from bilex.em.progress import Reporter
+from bilex.em.context import Reporter
 from bilex.errors import BilexError, InputError
 from bilex.experiments.cells import Cell
 from bilex.experiments.experiment import Outcome, Report, run_experiment

@@ -1,16 +1,15 @@
 """The sparse graph of the E-step (paper, section 4.1, "Exploiting Sparsity").
 
-For each source word the k targets of largest edge weight; for priors where the targets choose, for each target its
-best source, which is all such a prior can ever use. The pairs of the previous matching are always added: with them
-the E-step cannot do worse than the last one, and so the log-likelihood never falls.
+For each source word the k targets of largest edge weight; where the targets choose, for each target its best source,
+which is all that can ever be used. The pairs of the previous matching are always added: with them
+the E-step cannot do worse than the last one.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from bilex.matching.solver import Graph, Matching
-from bilex.model.prior import Prior
+from bilex.matching.graph import Capacities, Graph, Matching
 from bilex.model.weights import Edges, with_columns
 from bilex.numerics.types import Indices
 from bilex.search.engine import Engine
@@ -18,10 +17,12 @@ from bilex.search.engine import Engine
 __all__ = ["best_source_of_each_target", "candidate_graph"]
 
 
-def candidate_graph(edges: Edges, prior: Prior, *, k: int, previous: Matching | None, engine: Engine) -> Graph:
+def candidate_graph(
+    edges: Edges, capacities: Capacities, *, k: int, previous: Matching | None, engine: Engine
+) -> Graph:
     """Find the candidate edges and weigh them, exactly."""
     n_sources, n_targets = len(edges.queries), len(edges.targets)
-    if prior.targets_choose:
+    if capacities.targets_choose:
         columns = np.arange(n_targets)
         rows = best_source_of_each_target(edges, engine)
     else:

@@ -19,72 +19,66 @@ from dataclasses import replace
 import numpy as np
 
 from bilex.errors import BilexError
-from bilex.matching.solver import CertificateError, Graph, Matching, solve
-from bilex.model.constraints import Constraints
+from bilex.matching.graph import Graph, Matching
+from bilex.matching.solver import CertificateError, solve
 from bilex.model.prior import Prior
 from bilex.model.weights import Edges, with_columns
-from bilex.numerics.types import Floats, Indices, Vectors
+from bilex.numerics.types import Indices
 from bilex.search.engine import Engine
 
 __all__ = ["dense_matching"]
 
-AT_ONCE = 8  # violating edges that a source may add in one round
-DEAR = 1e6  # a price that nothing is worth
+MAX_NEW_EDGES = 8  # violating edges that a source may add in one round
+INFINITE_PRICE = 1e6  # no edge is worth as much
 DENSE_GAP_LIMIT = 1e-6  # relative to the objective: every word may add its rounding
-NEGLIGIBLE = 1e-12  # relative to the largest weight: below it a violation is rounding
+NEGLIGIBLE_VIOLATION = 1e-12  # relative to the largest weight: a smaller violation is rounding
 
 
-def dense_matching(
-    edges: Edges,
-    graph: Graph,
-    prior: Prior,
-    engine: Engine,
-    start: Matching | None,
-    constraints: Constraints | None = None,
-) -> Matching:
+def dense_matching(edges: Edges, graph: Graph, prior: Prior, engine: Engine, start: Matching | None) -> Matching:
     """Solve on the candidate graph, then add violating edges of the dense graph until there are none.
 
-    Edges that the constraints rule out do not count, neither here nor in the `graph`.
+    The prior is applied to the candidate graph already, and is applied to the edges that are added.
     """
-    constraints = constraints or Constraints()
-    if prior.targets_choose:  # its candidates are already the best of all sources
-        return solve(graph, prior, start)
-    queries, offsets, targets = edges.queries, edges.offsets + prior.log_odds, edges.targets
+    if prior.parts:
+        raise BilexError("a learnt prior knows the candidates only; leave out exact")
+    if prior.capacities.targets_choose:  # its candidates are already the best of all sources
+        return solve(graph, prior.capacities, start)
+    shape = len(edges.queries), len(edges.targets)
     while True:
-        start = solve(graph, prior, start)
-        rows, columns, worst = violations(queries, offsets, targets, start, engine, constraints)
+        start = solve(graph, prior.capacities, start)
+        rows, columns, worst = violations(edges, start, prior, engine)
         if not len(rows):
-            gap = start.gap + worst * len(queries) * (prior.source_capacity or 1)
+            gap = start.gap + worst * shape[0] * (prior.capacities.source or 1)
             if not gap <= DENSE_GAP_LIMIT * max(1.0, abs(start.objective)):
                 raise CertificateError(f"the dense matching misses its certificate by {gap:g}; please report this")
             return replace(start, gap=gap)
         before = len(graph.weights)
+        added = prior.apply(Graph.from_edges(rows, columns, edges.weigh(rows, columns), shape))
         graph = Graph.from_edges(
-            np.concatenate([graph.rows, rows]),
-            np.concatenate([graph.indices, columns]),
-            np.concatenate([graph.weights, edges.weigh(rows, columns)]),
-            (len(queries), len(targets)),
+            np.concatenate([graph.rows, added.rows]),
+            np.concatenate([graph.indices, added.indices]),
+            np.concatenate([graph.weights, added.weights]),
+            shape,
         )
         if len(graph.weights) == before:
             raise BilexError("pricing found only edges that it had: a defect of bilex, please report it")
 
 
-def violations(
-    queries: Vectors, offsets: Floats, targets: Vectors, matching: Matching, engine: Engine, constraints: Constraints
-) -> tuple[Indices, Indices, float]:
+def violations(edges: Edges, matching: Matching, prior: Prior, engine: Engine) -> tuple[Indices, Indices, float]:
     """Find edges that are worth more than their duals, and how much the worst of the others is."""
     u, v = matching.source_duals.copy(), matching.target_duals.copy()
-    u[constraints.kept.source] = v[constraints.kept.target] = DEAR  # they have their partners
-    forbidden = constraints.forbidden
-    at_once = min(AT_ONCE + int(np.bincount(forbidden.source).max(initial=0)), len(targets))
+    u[prior.kept.source] = v[prior.kept.target] = INFINITE_PRICE  # they have their partners
+    most = MAX_NEW_EDGES + int(np.bincount(prior.forbidden.source).max(initial=0))
     coarse = v.astype(np.float32).astype(np.float64)
-    found = engine.top_k(with_columns(queries, -1.0, -1.0), with_columns(targets, coarse, v - coarse), at_once)
+    queries, targets = with_columns(edges.queries, -1.0, -1.0), with_columns(edges.targets, coarse, v - coarse)
+    found = engine.top_k(queries, targets, min(most, len(targets)))
+    offsets = edges.offsets + prior.log_odds
     excess = found.scores + (offsets - u)[:, None]
     # Where a word has several pairs, a chosen edge may well be worth more than its duals.
-    width = np.int64(len(targets))
-    keys = np.arange(len(queries))[:, None] * width + found.indices
-    excess[np.isin(keys, matching.source * width + matching.target)] = 0.0
-    excess[np.isin(keys, forbidden.source * width + forbidden.target)] = 0.0
-    limit = NEGLIGIBLE * max(1.0, float(np.abs(offsets).max(initial=0.0)))
+    width = len(targets)
+    keys = np.arange(len(queries))[:, None] * np.int64(width) + found.indices
+    excess[np.isin(keys, matching.pairs.keys(width))] = 0.0
+    excess[np.isin(keys, prior.forbidden.keys(width))] = 0.0
+    limit = NEGLIGIBLE_VIOLATION * max(1.0, float(np.abs(offsets).max(initial=0.0)))
     rows, places = np.nonzero(excess > limit)
     return rows, found.indices[rows, places], float(np.clip(excess, 0, limit).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""The Viterbi E-step's problem and its exact solution: the best edge set that a prior allows.
+"""The Viterbi E-step's problem and its exact solution: the best edge set within given capacities.
 
 Paper, section 4.1 and the appendix. The matching is partial: a word may stay unmatched at weight 0, and an edge of
 weight <= 0 is never chosen. (Solving for a perfect matching and deleting edges afterwards is not equivalent.)
@@ -14,15 +14,15 @@ afresh from the original weights, and a gap that is not negligible is an error.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from bilex.errors import BilexError
-from bilex.model.prior import Prior
+from bilex.matching.graph import Capacities, Graph, Matching
 from bilex.numerics.types import Floats, Indices
 
-__all__ = ["CertificateError", "Graph", "Matching", "certificate", "solve"]
+__all__ = ["CertificateError", "certificate", "solve"]
 
 WEIGHT_BITS = 50  # weights become integers of at most this many bits: paths of them never overflow 63
 AUCTION_STEP = 5e-3  # the auction's epsilon, as a part of the weights' size
@@ -33,92 +33,27 @@ class CertificateError(BilexError):
     """A matching could not be proved optimal: a defect of bilex, never of the input."""
 
 
-@dataclass(frozen=True, eq=False)
-class Graph:
-    """A sparse weighted bipartite graph, in CSR form by source word, targets in ascending order."""
-
-    indptr: Indices
-    indices: Indices
-    weights: Floats
-    n_targets: int
-
-    @classmethod
-    def from_edges(cls, source: Indices, target: Indices, weights: Floats, shape: tuple[int, int]) -> Graph:
-        """Build it from a list of edges in any order; an edge listed twice counts once."""
-        key = source * np.int64(shape[1]) + target
-        key, first = np.unique(key, return_index=True)
-        indptr = np.searchsorted(key, np.arange(shape[0] + 1) * np.int64(shape[1]))
-        return cls(indptr.astype(np.int64), key % shape[1], weights[first], shape[1])
-
-    @property
-    def n_sources(self) -> int:
-        """The number of source words, with or without an edge."""
-        return len(self.indptr) - 1
-
-    @property
-    def rows(self) -> Indices:
-        """The source word of every edge."""
-        return np.repeat(np.arange(self.n_sources), np.diff(self.indptr))
-
-    def where(self, keep: np.ndarray) -> Graph:
-        """Give the graph of only those edges."""
-        indptr = np.concatenate([[0], np.cumsum(keep)])[self.indptr]
-        return Graph(indptr, self.indices[keep], self.weights[keep], self.n_targets)
-
-
-@dataclass(frozen=True, eq=False)
-class Matching:
-    """An optimal edge set: pairs (source[e], target[e]) in ascending order, and the proof of optimality.
-
-    `gap` is the certificate: dual bound minus objective, at least -rounding. `source_duals` and `target_duals` are
-    the u and v of the bound.
-    """
-
-    source: Indices
-    target: Indices
-    objective: float
-    gap: float
-    source_duals: Floats
-    target_duals: Floats
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-    def mirrored(self) -> Matching:
-        """Give the same matching with source and target exchanged."""
-        order = np.lexsort((self.source, self.target))
-        return Matching(
-            self.target[order],
-            self.source[order],
-            self.objective,
-            self.gap,
-            self.target_duals,
-            self.source_duals,
-        )
-
-
-def solve(graph: Graph, prior: Prior, start: Matching | None = None) -> Matching:
+def solve(graph: Graph, capacities: Capacities, start: Matching | None = None) -> Matching:
     """Find the allowed edge set of largest total weight, with its certificate.
 
-    The prior's `log_odds` is added to every weight. The duals of an earlier matching of the same words are a good
+    The weights include the prior (`Prior.apply`). The duals of an earlier matching of the same words are a good
     place to `start` from; the objective is the same with and without. Raises `CertificateError` rather than
     return a matching that is not proved optimal.
     """
-    graph = Graph(graph.indptr, graph.indices, graph.weights + prior.log_odds, graph.n_targets)
-    if prior.targets_choose:
-        chosen, u, v = choose_by_target(graph, prior.null)
-    elif prior.sources_choose:
-        raise BilexError("mirror the prior and the graph first: targets choose")
+    if capacities.targets_choose:
+        chosen, u, v = choose_by_target(graph, capacities.null)
+    elif capacities.sources_choose:
+        raise BilexError("mirror the capacities and the graph first: targets choose")
     else:
-        chosen, u, v = solve_capacities(graph, prior, None if start is None else start.target_duals)
+        chosen, u, v = solve_capacities(graph, capacities, None if start is None else start.target_duals)
     matching = Matching(graph.rows[chosen], graph.indices[chosen], float(graph.weights[chosen].sum()), 0.0, u, v)
-    gap = certificate(graph, matching, prior)
+    gap = certificate(graph, matching, capacities)
     if not gap <= GAP_LIMIT * np.abs(graph.weights[chosen]).sum():
         raise CertificateError(f"the matching misses its certificate by {gap:g}; please report this as a bug")
-    return Matching(matching.source, matching.target, matching.objective, gap, u, v)
+    return replace(matching, gap=gap)
 
 
-def solve_capacities(graph: Graph, prior: Prior, prices: Floats | None) -> tuple[np.ndarray, Floats, Floats]:
+def solve_capacities(graph: Graph, capacities: Capacities, prices: Floats | None) -> tuple[np.ndarray, Floats, Floats]:
     """Solve for limited capacities on both sides, with integer weights in the kernel."""
     from bilex.matching import solver_kernel as kernel
 
@@ -135,8 +70,8 @@ def solve_capacities(graph: Graph, prior: Prior, prices: Floats | None) -> tuple
         worth.indices,
         weights,
         graph.n_targets,
-        prior.source_capacity,
-        prior.target_capacity,
+        capacities.source,
+        capacities.target,
         np.zeros(graph.n_targets, np.int64) if prices is None else np.rint(prices * scale).astype(np.int64),
         auction_step(worth.indptr, weights),
     )
@@ -173,7 +108,7 @@ def choose_by_target(graph: Graph, null: bool) -> tuple[np.ndarray, Floats, Floa
     return chosen, np.zeros(graph.n_sources), v
 
 
-def certificate(graph: Graph, matching: Matching, prior: Prior) -> float:
+def certificate(graph: Graph, matching: Matching, capacities: Capacities) -> float:
     """Compute how much the matching could be missing: the dual bound minus the weight of its pairs.
 
     Raises `CertificateError` if the pairs are not edges of the graph, or break the prior's limits.
@@ -186,14 +121,14 @@ def certificate(graph: Graph, matching: Matching, prior: Prior) -> float:
     same = inside.all() and (graph.rows[edges] == matching.source).all()
     if not (same and (graph.indices[edges] == matching.target).all() and len(np.unique(edges)) == len(edges)):
         raise CertificateError("the matching holds a pair that is not in the graph, or one twice")
-    check_limits(graph, matching, prior)
+    check_limits(graph, matching, capacities)
     u, v = matching.source_duals, matching.target_duals
     bound = np.maximum(graph.weights - u[graph.rows] - v[graph.indices], 0).sum()
     # Only the dual of a target that has to be matched may have either sign.
-    of_free_targets = v if prior.null else np.delete(v, graph.indices)
+    of_free_targets = v if capacities.null else np.delete(v, graph.indices)
     if u.min(initial=0) < 0 or of_free_targets.min(initial=0) < 0:
         raise CertificateError("the certificate has a negative dual")
-    for capacity, dual in ((prior.source_capacity, u), (prior.target_capacity, v)):
+    for capacity, dual in ((capacities.source, u), (capacities.target, v)):
         if capacity is not None:
             bound += capacity * dual.sum()
         elif dual.any():  # an unlimited side has no constraint, and so no dual
@@ -201,13 +136,13 @@ def certificate(graph: Graph, matching: Matching, prior: Prior) -> float:
     return float(bound - graph.weights[edges].sum())
 
 
-def check_limits(graph: Graph, matching: Matching, prior: Prior) -> None:
+def check_limits(graph: Graph, matching: Matching, capacities: Capacities) -> None:
     """Raise if a word has more pairs than the prior allows, or none where it must have one."""
     for pairs, capacity in (
-        (matching.source, prior.source_capacity),
-        (matching.target, prior.target_capacity),
+        (matching.source, capacities.source),
+        (matching.target, capacities.target),
     ):
         if capacity is not None and np.bincount(pairs).max(initial=0) > capacity:
             raise CertificateError("the matching breaks the limits of the prior")
-    if not prior.null and len(np.unique(graph.indices)) != len(matching.target):
+    if not capacities.null and len(np.unique(graph.indices)) != len(matching.target):
         raise CertificateError("the prior has no null option, but a target that could be matched is not")

@@ -1,54 +1,70 @@
 """The prior p(m): which edge sets are allowed, and what an edge is worth before any vector is seen.
 
-Paper, sections 3, 5 and 7 ("Different Priors"). A prior limits how many edges a source word and a target word may
-have. Within the limits every edge set is equally likely, up to a factor ``exp(log_odds)`` for each edge:
+Paper, sections 3, 5 and 7 ("Different Priors"). Within the capacities every edge set is equally likely, up to a sum
+over its edges:
 
-    log p(m) = log_odds · |m| + constant    if m keeps to the limits, minus infinity otherwise
+    log p(m) = Σ over e in m of [log_odds + Σ over the learnt parts of part(e)] + constant
 
-``log_odds = 0`` is the paper's uniform prior. Because log p(m) is a sum over edges, it only adds to the edge
-weights, and the same exact solver serves all priors.
+and minus infinity if m breaks the capacities, lacks a kept pair or contains a forbidden one. ``log_odds = 0`` and
+nothing
+else is the paper's uniform prior. Because log p(m) is a sum over edges, it only adds to the edge weights, and the same
+exact solver serves all priors. A prior does two things: `apply` changes the weights and edges of a graph, once, after
+the candidates are found; `log_probability` scores a matching.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Protocol, get_args
+
+import numpy as np
 
 from bilex.errors import BilexError
+from bilex.matching.graph import Capacities, Graph, Matching, RowPairs
+from bilex.methods import PriorConfig, PriorKind
+from bilex.numerics.types import Floats, Indices
 
-__all__ = ["PRIOR_NAMES", "Prior"]
+__all__ = ["PRIOR_NAMES", "LearntPart", "Prior"]
 
+PRIOR_NAMES: tuple[str, ...] = get_args(PriorKind)
 UNLIMITED = None
-
-CAPACITIES: dict[str, tuple[int | None, int | None, bool]] = {
-    # name: (targets per source, sources per target, may a word stay unmatched?)
-    "1:1": (1, 1, True),
-    "1:2": (2, 1, True),
-    "2:1": (1, 2, True),
-    "2:2": (2, 2, True),
-    "one-to-many": (UNLIMITED, 1, True),
-    "one-to-many-no-null": (UNLIMITED, 1, False),
-    "many-to-one": (1, UNLIMITED, True),
-    "many-to-one-no-null": (1, UNLIMITED, False),
+CAPACITIES = {
+    # name: (targets per source, sources per target, whether a word may stay unmatched)
+    "1:1": Capacities(1, 1),
+    "1:2": Capacities(2, 1),
+    "2:1": Capacities(1, 2),
+    "2:2": Capacities(2, 2),
+    "one-to-many": Capacities(UNLIMITED, 1),
+    "one-to-many-no-null": Capacities(UNLIMITED, 1, null=False),
+    "many-to-one": Capacities(1, UNLIMITED),
+    "many-to-one-no-null": Capacities(1, UNLIMITED, null=False),
 }
-PRIOR_NAMES = tuple(CAPACITIES)
 
 
-@dataclass(frozen=True)
+class LearntPart(Protocol):
+    """A part of the prior that was learnt: what it adds to the weight of an edge."""
+
+    def log_odds(self, rows: Indices, columns: Indices) -> Floats:
+        """Return what it adds to the weight of each edge."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
 class Prior:
     """A prior over edge sets.
 
     Parameters
     ----------
-    source_capacity
-        How many targets a source word may have; None for no limit.
-    target_capacity
-        How many sources a target word may have; None for no limit.
-    null
-        Whether a word may stay unmatched. Only a prior with one side unlimited can forbid it: then each word of
-        the other side takes its best partner, whatever its weight.
+    capacities
+        How many edges a word may have.
     log_odds
         Added to the weight of every edge.
+    kept, forbidden
+        Pairs of rows that every edge set contains, and pairs that none does: what a person has decided. Words of
+        kept pairs take no other partner on a side whose capacity is limited.
+    parts
+        Learnt parts, each of which adds to the weight of an edge.
 
     Notes
     -----
@@ -57,47 +73,84 @@ class Prior:
     the two languages exchanged: each source takes its best target, as the published system does.
     """
 
-    source_capacity: int | None = 1
-    target_capacity: int | None = 1
-    null: bool = True
+    capacities: Capacities = field(default_factory=Capacities)
     log_odds: float = 0.0
+    kept: RowPairs = field(default_factory=RowPairs)
+    forbidden: RowPairs = field(default_factory=RowPairs)
+    parts: tuple[LearntPart, ...] = ()
 
     def __post_init__(self) -> None:
-        capacities = (self.source_capacity, self.target_capacity)
-        if any(capacity is not None and capacity < 1 for capacity in capacities):
-            raise BilexError(f"a prior's capacities must be at least 1, not {capacities}")
-        if capacities.count(None) == 2 or (None in capacities and 1 not in capacities):
-            raise BilexError("a prior with one side unlimited needs capacity 1 on the other side")
-        if not self.null and None not in capacities:
-            raise BilexError("only one-to-many and many-to-one priors can do without the null option")
         if not math.isfinite(self.log_odds):
             raise BilexError(f"a prior's log_odds must be a finite number, not {self.log_odds}")
 
     @classmethod
     def named(cls, name: str, log_odds: float = 0.0) -> Prior:
-        """Give the prior of that name."""
+        """Return the prior of that name."""
         if name not in CAPACITIES:
             raise BilexError(f"no prior is called {name!r}; choose one of {', '.join(PRIOR_NAMES)}")
-        source_capacity, target_capacity, null = CAPACITIES[name]
-        return cls(source_capacity, target_capacity, null, log_odds)
+        return cls(CAPACITIES[name], log_odds)
+
+    @classmethod
+    def configured(cls, config: PriorConfig) -> Prior:
+        """Return the prior of a configuration."""
+        return cls.named(config.kind, config.log_odds)
 
     @property
-    def name(self) -> str:
-        """The name that `named` would know it by, or its capacities where it has none."""
-        limits = (self.source_capacity, self.target_capacity, self.null)
-        names = [name for name, known in CAPACITIES.items() if known == limits]
-        return names[0] if names else f"{self.target_capacity}:{self.source_capacity}"
+    def settled(self) -> bool:
+        """Whether any pair is kept or forbidden."""
+        return bool(len(self.kept) or len(self.forbidden))
 
-    @property
-    def sources_choose(self) -> bool:
-        """Whether each source takes its best target, with no limit on the targets."""
-        return self.target_capacity is UNLIMITED
+    def apply(self, graph: Graph) -> Graph:
+        """Add the prior to the weights; remove forbidden edges, and other edges of words that have their kept pair."""
+        weights = self.edge_log_odds(graph.rows, graph.indices) + graph.weights
+        graph = replace(graph, weights=weights)
+        if not self.settled:
+            return graph
+        keys = graph.keys
+        removed = np.isin(keys, self.forbidden.keys(graph.n_targets))
+        removed |= np.isin(keys, self.kept.keys(graph.n_targets))
+        if self.capacities.source is not None:
+            removed |= np.isin(graph.rows, self.kept.source)
+        if self.capacities.target is not None:
+            removed |= np.isin(graph.indices, self.kept.target)
+        return graph.where(~removed)
 
-    @property
-    def targets_choose(self) -> bool:
-        """Whether each target takes its best source, with no limit on the sources."""
-        return self.source_capacity is UNLIMITED
+    def edge_log_odds(self, rows: Indices, columns: Indices) -> Floats:
+        """Return what the prior adds to the weight of each edge."""
+        total = np.full(len(rows), self.log_odds)
+        for part in self.parts:
+            total += part.log_odds(rows, columns)
+        return total
+
+    def log_probability(self, matching: Matching | RowPairs) -> float:
+        """Compute log p(m) of an allowed edge set, up to the constant."""
+        return float(self.edge_log_odds(matching.source, matching.target).sum())
+
+    def complete(self, matching: Matching, weights: Floats) -> Matching:
+        """Add the kept pairs, whose likelihood weights are given, to a matching of the other words."""
+        if not len(self.kept):
+            return matching
+        source = np.concatenate([matching.source, self.kept.source])
+        target = np.concatenate([matching.target, self.kept.target])
+        order = np.lexsort((target, source))
+        objective = matching.objective + float(weights.sum()) + self.log_probability(self.kept)
+        return replace(matching, source=source[order], target=target[order], objective=objective)
+
+    def keeping(self, pairs: RowPairs) -> Prior:
+        """Keep more pairs, except forbidden ones and those with a word that is in a kept pair already."""
+        taken = np.isin(pairs.source, self.kept.source) | np.isin(pairs.target, self.kept.target)
+        width = 1 + max(int(each.target.max(initial=0)) for each in (pairs, self.forbidden))
+        taken |= np.isin(pairs.keys(width), self.forbidden.keys(width))
+        return replace(self, kept=self.kept.union(pairs.where(~taken)))
+
+    def among_frequent(self, max_rank: int | None) -> Prior:
+        """Leave out kept and forbidden pairs with a word beyond the frequency constraint."""
+        kept, forbidden = self.kept.among_frequent(max_rank), self.forbidden.among_frequent(max_rank)
+        return replace(self, kept=kept, forbidden=forbidden)
 
     def mirrored(self) -> Prior:
-        """Give the same prior with source and target exchanged."""
-        return replace(self, source_capacity=self.target_capacity, target_capacity=self.source_capacity)
+        """Exchange source and target."""
+        if self.parts:
+            raise BilexError("a learnt prior cannot be combined with sources that choose; use another prior")
+        kept, forbidden = self.kept.mirrored(), self.forbidden.mirrored()
+        return replace(self, capacities=self.capacities.mirrored(), kept=kept, forbidden=forbidden)

@@ -1,7 +1,7 @@
-"""The model: θ = (Ω, μ), its densities, the weight of an edge, the log-likelihood (paper, section 3).
+"""The model: θ = (Ω, μ), its densities, the log-likelihood and the M-step (paper, sections 3 and 4.2).
 
-A target word is drawn around its source word, ``t ~ N(Ω s, I)``, or, if nothing generated it, around a common
-mean, ``t ~ N(μ, I)``. The weight of an edge is what its likelihood gains over leaving the target unmatched:
+A target word is drawn around its source word, ``t ~ N(Ω s, I)``, or, if it is unmatched, around a common mean,
+``t ~ N(μ, I)``. The weight of an edge is what the likelihood gains over leaving the target unmatched:
 
     w = log p(t | s) - log p(t) = t·(Ωs - μ) - ‖Ωs‖²/2 + ‖μ‖²/2
 
@@ -10,17 +10,19 @@ which for unit vectors and μ = 0 is cos(t, Ωs) - 1/2 (Proposition 2). Words ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from bilex.matching.solver import Matching
-from bilex.model.maps import Steps, fit_maps
+from bilex.matching.graph import Capacities, Matching
+from bilex.methods import MapConfig
+from bilex.model.maps import fit_maps
 from bilex.model.prior import Prior
-from bilex.numerics.rows import apply, squared_norms, unit, weighted_mean
+from bilex.numerics.rows import apply, apply_with_norms, squared_norms, unit, weighted_mean
 from bilex.numerics.types import Floats, Indices, Vectors
 
-__all__ = ["Expectation", "Theta", "free_capacity", "log_likelihood", "m_step", "maximise", "null_log_density"]
+__all__ = ["MappedWords", "PairStatistics", "Theta", "free_capacity", "log_likelihood", "m_step", "mean_cosine"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,105 +39,142 @@ class Theta:
     target_map: Floats | None = None
 
     @classmethod
-    def from_pairs(
-        cls, source: Vectors, target: Vectors, maps: str = "orthogonal", steps: Steps | None = None
-    ) -> Theta:
-        """Start from a seed: Ω by Procrustes (or another map) on its pairs of rows, μ = 0."""
-        omega, target_map = fit_maps(maps, source, target, steps)
+    def from_pairs(cls, source: Vectors, target: Vectors, config: MapConfig | None = None) -> Theta:
+        """Fit the maps to the pairs of rows of a seed, with μ = 0."""
+        omega, target_map = fit_maps(config or MapConfig(), source, target)
         return cls(omega, np.zeros(len(omega)), target_map)
 
     def mirrored(self) -> Theta:
-        """Give the same parameters with source and target exchanged; an orthogonal map's inverse is its transpose."""
+        """Exchange source and target; the inverse of an orthogonal map is its transpose."""
         if self.target_map is not None:
             return Theta(self.target_map, self.mu, self.omega)
         return Theta(self.omega.T, self.omega.T @ self.mu)
 
     def map_source(self, source: Vectors) -> Vectors:
-        """Give Ωs for each source word."""
+        """Compute Ωs for each source word."""
         mapped = apply(self.omega, source)
         return mapped if self.target_map is None else unit(mapped)
 
     def map_target(self, target: Vectors) -> Vectors:
-        """Give the target words in the space where the source words are mapped to."""
+        """Return the target words in the space that the source words are mapped to."""
         return target if self.target_map is None else unit(apply(self.target_map, target))
-
-    def queries(self, source: Vectors) -> Vectors:
-        """Give Ωs - μ for each source word: the only part of an edge's weight that meets the target."""
-        if self.target_map is None:
-            return apply(self.omega, source, shift=-self.mu)
-        return (self.map_source(source) - self.mu).astype(np.float32)
-
-    def offsets(self, source: Vectors) -> Floats:
-        """Give (‖μ‖² - ‖Ωs‖²)/2 for each source word: the rest of the weight of its edges."""
-        mapped_norms = (
-            squared_norms(source, self.omega) if self.target_map is None else squared_norms(self.map_source(source))
-        )
-        return np.asarray((self.mu @ self.mu - mapped_norms) / 2)
-
-
-def null_log_density(theta: Theta, target: Vectors) -> Floats:
-    """Give log p(t) for each target word, the density N(μ, I) of a word that nothing generated."""
-    distances = squared_norms(theta.map_target(target), shift=-theta.mu)
-    return np.asarray(-distances / 2 - len(theta.mu) / 2 * np.log(2 * np.pi))
-
-
-def log_likelihood(theta: Theta, source: Vectors, target: Vectors, matching: Matching, prior: Prior) -> float:
-    """Compute log p(T, m | S), up to the constant of p(m): what both steps of EM make larger.
-
-    A target with capacity b > 1 stands for b copies of itself, as in the paper, each drawn from a source word or
-    from the null distribution; so it counts b times here, and so it does in `m_step`.
-    """
-    rows, columns = matching.source, matching.target
-    residuals = theta.map_target(target[columns]).astype(np.float64) - theta.map_source(source[rows])
-    constant = len(theta.mu) / 2 * np.log(2 * np.pi)
-    matched = -(residuals**2).sum() / 2 - len(rows) * constant
-    unmatched = free_capacity(matching, prior, len(target)) @ null_log_density(theta, target)
-    return float(matched + unmatched + prior.log_odds * len(rows))
-
-
-def m_step(theta: Theta, source: Vectors, target: Vectors, matching: Matching, prior: Prior) -> Theta:
-    """Fit θ to a matching: Ω by Procrustes, μ as the centroid of the unmatched targets."""
-    free = free_capacity(matching, prior, len(target))
-    return maximise(theta, target, Expectation(source[matching.source], target[matching.target], free))
 
 
 @dataclass(frozen=True, eq=False)
-class Expectation:
+class MappedWords:
+    """The words of both languages under one θ: each word is mapped once, when it is first needed."""
+
+    theta: Theta
+    source: Vectors
+    target: Vectors
+
+    @cached_property
+    def targets(self) -> Vectors:
+        """The target words in the space that the source words are mapped to."""
+        return self.theta.map_target(self.target)
+
+    @cached_property
+    def sources(self) -> Vectors:
+        """Ωs for each source word."""
+        return self.theta.map_source(self.source)
+
+    @property
+    def queries(self) -> Vectors:
+        """Ωs - μ for each source word: the only part of an edge's weight that meets the target."""
+        return self._queries_and_offsets[0]
+
+    @property
+    def offsets(self) -> Floats:
+        """(‖μ‖² - ‖Ωs‖²)/2 for each source word: the rest of the weight of its edges."""
+        return self._queries_and_offsets[1]
+
+    @cached_property
+    def _queries_and_offsets(self) -> tuple[Vectors, Floats]:
+        theta = self.theta
+        if theta.target_map is None:
+            queries, norms = apply_with_norms(theta.omega, self.source, shift=-theta.mu)
+        else:
+            queries, norms = (self.sources - theta.mu).astype(np.float32), squared_norms(self.sources)
+        return queries, np.asarray((theta.mu @ theta.mu - norms) / 2)
+
+    def with_mean(self, mu: Floats) -> MappedWords:
+        """Change μ, which does not move the targets."""
+        moved = replace(self, theta=replace(self.theta, mu=mu))
+        vars(moved)["targets"] = self.targets
+        return moved
+
+    def pair_rows(self, matching: Matching) -> tuple[Floats, Floats]:
+        """Return the mapped source and target rows of the pairs of a matching."""
+        mapped = self.queries[matching.source].astype(np.float64) + self.theta.mu
+        return mapped, self.targets[matching.target].astype(np.float64)
+
+    def null_log_density(self) -> Floats:
+        """Compute log p(t) for each target word: the density N(μ, I) of an unmatched word."""
+        distances = squared_norms(self.targets, shift=-self.theta.mu)
+        return np.asarray(-distances / 2 - len(self.theta.mu) / 2 * np.log(2 * np.pi))
+
+
+def log_likelihood(words: MappedWords, matching: Matching, prior: Prior) -> float:
+    """Compute log p(T, m | S), up to the constant of p(m).
+
+    Both steps of EM increase it for orthogonal maps (`ruder2018`). A target with capacity b > 1 stands for b copies of
+    itself, as in the paper, each drawn from a source word or from the null distribution; so it counts b times here,
+    and so it does in the M-step.
+    """
+    mapped, aligned = words.pair_rows(matching)
+    constant = len(words.theta.mu) / 2 * np.log(2 * np.pi)
+    matched = -((aligned - mapped) ** 2).sum() / 2 - len(matching) * constant
+    unmatched = free_capacity(matching, prior.capacities, len(words.target)) @ words.null_log_density()
+    return float(matched + unmatched + prior.log_probability(matching))
+
+
+def mean_cosine(words: MappedWords, matching: Matching) -> float:
+    """Average the cosine of Ωs and t over the induced pairs; 0 if there are none."""
+    if not len(matching):
+        return 0.0
+    mapped, aligned = words.pair_rows(matching)
+    norms = np.linalg.norm(mapped, axis=1) * np.linalg.norm(aligned, axis=1)
+    return float(np.mean((mapped * aligned).sum(axis=1) / np.where(norms > 0, norms, 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class PairStatistics:
     """What the M-step needs to know of an E-step.
 
-    `source` and `target` hold the rows that Ω has to lay on each other: the vectors of the matched pairs, or, where
-    the E-step is soft, each target and the source vector it is expected to come from (its posterior mean, times
-    the probability that it comes from any). `free` says how much of each target nothing generated.
+    `source` and `target` hold the rows that Ω has to align: the vectors of the matched pairs, or, where the E-step is
+    soft, each target and the source vector it is expected to come from (its posterior mean, times the probability
+    that it comes from any). `free` is how much of each target is unmatched.
     """
 
     source: Vectors
     target: Vectors
     free: Floats | Indices
 
+    def with_pairs(self, source: Vectors, target: Vectors) -> PairStatistics:
+        """Put more pairs of rows before these."""
+        return PairStatistics(np.concatenate([source, self.source]), np.concatenate([target, self.target]), self.free)
 
-def maximise(
-    theta: Theta,
-    target: Vectors,
-    expected: Expectation,
-    maps: str = "orthogonal",
-    steps: Steps | None = None,
-) -> Theta:
-    """Fit θ to an expectation: the M-step.
 
-    With no pair at all, Ω is free and stays as it was; with no unmatched target, so is and does μ.
+def m_step(
+    theta: Theta, source: Vectors, target: Vectors, statistics: PairStatistics, config: MapConfig
+) -> MappedWords:
+    """Fit θ to the pairs of an E-step: the maps by Procrustes (or another), μ as the centroid of the unmatched targets.
+
+    With no pair at all, Ω is undetermined and stays as it was; with no unmatched target, so does μ.
     """
     omega, target_map, mu = theta.omega, theta.target_map, theta.mu
-    if expected.source.any():
-        omega, target_map = fit_maps(maps, expected.source, expected.target, steps)
-    if expected.free.any():
-        mu = weighted_mean(Theta(omega, mu, target_map).map_target(target), expected.free)
-    return Theta(omega, mu, target_map)
+    if statistics.source.any():
+        omega, target_map = fit_maps(config, statistics.source, statistics.target)
+    words = MappedWords(Theta(omega, mu, target_map), source, target)
+    if statistics.free.any():
+        words = words.with_mean(weighted_mean(words.targets, statistics.free))
+    return words
 
 
-def free_capacity(matching: Matching, prior: Prior, n_targets: int) -> Indices:
-    """Count for each target its copies that nothing generated; without a null option there are none."""
+def free_capacity(matching: Matching, capacities: Capacities, n_targets: int) -> Indices:
+    """Count for each target its unmatched copies; without a null option there are none."""
     used = np.bincount(matching.target, minlength=n_targets)
-    if not prior.null:
+    if not capacities.null:
         return np.zeros(n_targets, np.int64)
-    assert prior.target_capacity is not None, "the model is read with the choosing side as the target"
-    return np.maximum(prior.target_capacity - used, 0)  # kept pairs may be more than the prior allows
+    assert capacities.target is not None, "the model is read with the choosing side as the target"
+    return np.maximum(capacities.target - used, 0)  # kept pairs may be more than the prior allows

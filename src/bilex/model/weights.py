@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bilex.model.theta import Theta
+from bilex.model.theta import MappedWords
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine
@@ -39,18 +39,18 @@ class Edges:
         return np.asarray(edge_scores(self.queries, self.targets, rows, columns) + self.offsets[rows])
 
 
-Weighting = Callable[[Theta, Vectors, Vectors, Engine], Edges]
+Weighting = Callable[[MappedWords, Engine], Edges]
 
 
-def likelihood(theta: Theta, source: Vectors, target: Vectors, engine: Engine | None = None) -> Edges:
+def likelihood(words: MappedWords, engine: Engine | None = None) -> Edges:
     """Weigh edges as the model does: ``t·(Ωs - μ) - ‖Ωs‖²/2 + ‖μ‖²/2``."""
     del engine
-    return Edges(theta.queries(source), theta.offsets(source), theta.map_target(target))
+    return Edges(words.queries, words.offsets, words.targets)
 
 
-def margin(theta: Theta, source: Vectors, target: Vectors, engine: Engine) -> Edges:
+def margin(words: MappedWords, engine: Engine) -> Edges:
     """Weigh edges by ``2 cos - r(s) - r(t)``; two more dimensions hold r(t), since one float32 would round it."""
-    mapped, targets = unit(theta.map_source(source)), unit(theta.map_target(target))
+    mapped, targets = unit(words.sources), unit(words.targets)
     around_source = engine.top_k(mapped, targets, min(CROWDING_NEIGHBOURS, len(targets))).scores.mean(axis=1)
     around_target = engine.top_k(targets, mapped, min(CROWDING_NEIGHBOURS, len(mapped))).scores.mean(axis=1)
     coarse = around_target.astype(np.float32).astype(np.float64)

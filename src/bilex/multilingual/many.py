@@ -14,13 +14,11 @@ from functools import cache
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
-from bilex.em.progress import Reporter
+from bilex.em.context import Reporter
 from bilex.errors import BilexError, BilexWarning, NothingMatchedWarning
 from bilex.induction import induce
 from bilex.lexicon.lexicon import Lexicon
-from bilex.methods import DEFAULT_METHOD, Method
+from bilex.methods import DEFAULT_METHOD, MapConfig, Method
 from bilex.model.maps import fit_maps
 from bilex.multilingual.cycles import Cycles, Triple, check_entries, check_triple, partners_of
 from bilex.numerics.rows import apply
@@ -222,9 +220,8 @@ def in_hub(run: Run) -> Embeddings:
     They are rotated by the orthogonal map that fits the pairs of the lexicon best, whatever the method's own maps are:
     so all languages meet in one space, and distances within a language stay the same.
     """
-    rows = np.array([run.source.index[word] for word in run.lexicon.source], np.int64)
-    columns = np.array([run.target.index[word] for word in run.lexicon.target], np.int64)
-    omega, _ = fit_maps("orthogonal", run.target.vectors[columns], run.source.vectors[rows])
+    rows, columns = run.entry_rows.source, run.entry_rows.target
+    omega, _ = fit_maps(MapConfig(), run.target.vectors[columns], run.source.vectors[rows])
     return replace(run.target, vectors=apply(omega, run.target.vectors))
 
 

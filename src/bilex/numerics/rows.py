@@ -13,24 +13,43 @@ from bilex.errors import BilexError
 from bilex.numerics.threads import single_threaded_blas
 from bilex.numerics.types import Floats, Indices, Vectors
 
-__all__ = ["apply", "blocks", "squared_norms", "unit", "weighted_mean"]
+__all__ = ["apply", "apply_with_norms", "blocks", "squared_norms", "unit", "weighted_mean"]
 
 BLOCK = 8192
 SMALL = 1e-30
 
 
-def apply(omega: Floats, vectors: Vectors, shift: Floats | float = 0.0) -> Vectors:
-    """Map each row, ``vectors @ omega.T + shift``, rounding to float32 once."""
+def apply(omega: Floats, vectors: Vectors) -> Vectors:
+    """Map each row, ``vectors @ omega.T``, rounding to float32 once."""
     mapped = np.empty((len(vectors), len(omega)), np.float32)
+    for rows, product in products(omega, vectors):
+        round_into(mapped[rows], product)
+    return mapped
+
+
+def apply_with_norms(omega: Floats, vectors: Vectors, shift: Floats) -> tuple[Vectors, Floats]:
+    """Map each row and shift it, rounding to float32 once; and compute ``‖Ωx‖²``, without the shift."""
+    mapped, norms = np.empty((len(vectors), len(omega)), np.float32), np.empty(len(vectors))
+    for rows, product in products(omega, vectors):
+        round_into(mapped[rows], product + shift)
+        norms[rows] = (product**2).sum(axis=1)
+    return mapped, norms
+
+
+def products(omega: Floats, vectors: Vectors) -> Iterator[tuple[slice, Floats]]:
+    """Compute Ωx in float64, one block of rows after the other."""
+    with single_threaded_blas():
+        for rows in blocks(len(vectors)):
+            yield rows, vectors[rows].astype(np.float64) @ omega.T
+
+
+def round_into(block: Vectors, numbers: Floats) -> None:
+    """Round to float32; numbers that are too large for it are an error."""
     try:
-        with single_threaded_blas():
-            for rows in blocks(len(vectors)):
-                product = vectors[rows].astype(np.float64) @ omega.T + shift
-                with np.errstate(over="raise"):
-                    mapped[rows] = product
+        with np.errstate(over="raise"):
+            block[:] = numbers
     except FloatingPointError:
         raise BilexError("the numbers in the vectors are too large to be mapped; normalise or scale them") from None
-    return mapped
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -44,14 +63,11 @@ def unit(vectors: Vectors) -> Vectors:
     return scaled
 
 
-def squared_norms(vectors: Vectors, omega: Floats | None = None, shift: Floats | float = 0.0) -> Floats:
-    """Compute ``‖Ωx + shift‖²`` for each row x; without `omega`, ``‖x + shift‖²``."""
+def squared_norms(vectors: Vectors, shift: Floats | float = 0.0) -> Floats:
+    """Compute ``‖x + shift‖²`` for each row x."""
     norms = np.empty(len(vectors))
-    with single_threaded_blas():
-        for rows in blocks(len(vectors)):
-            block = vectors[rows].astype(np.float64)
-            moved = block if omega is None else block @ omega.T
-            norms[rows] = ((moved + shift) ** 2).sum(axis=1)
+    for rows in blocks(len(vectors)):
+        norms[rows] = ((vectors[rows].astype(np.float64) + shift) ** 2).sum(axis=1)
     return norms
 
 

@@ -3,52 +3,56 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
-from bilex.methods import METHODS
+from bilex.methods import METHODS, OPTIONS, flat_options
 from bilex.seeds.seed import SEED_NAMES
 
 __all__ = ["circumstances", "command_line", "inputs", "settings"]
 
-DECIDED = ("supervision", "edge_prior", "maps", "self_learning", "match_all")
-OPTIONS = {  # parts of a method that have an option
-    "prior": "--prior",
-    "candidates": "--candidates",
-    "max_rank": "--max-rank",
-    "log_odds": "--log-odds",
-    "normalise": "--normalise",
-    "tolerance": "--tolerance",
-    "max_iterations": "--max-iterations",
-}
+DECIDED_BY_RUN = ("supervision", "map", "self_learning", "match_all")
 
 
 def command_line(info: dict[str, Any]) -> tuple[str | None, bool]:
-    """Give the command that makes the run again, and whether it is the one that was given.
+    """Return the command that makes the run again, and whether it is the one that was given.
 
-    A run made in Python has none; then one is put together, if vectors and seed came from files.
+    For a run made in Python one is put together, unless its vectors, its seed, its method or its kept and forbidden
+    pairs did not come from files.
     """
     if info.get("command"):
         return shlex.join(info["command"]), True
     configuration = info["configuration"]
-    method, seed = configuration["method"], configuration["seed"]
+    seed, method = configuration["seed"], configuration["method"]
     files = [info["inputs"][side]["files"] for side in ("source", "target")]
-    base = METHODS.get(method["name"])
-    repeatable = seed["name"] in SEED_NAMES or seed.get("sha256") or configuration.get("learnt_again_from")
-    if not all(files) or base is None or not repeatable:
+    reviewed = configuration.get("learnt_again_from")
+    settled = configuration.get("kept") or configuration.get("forbidden")
+    repeatable = seed["name"] in SEED_NAMES or seed.get("sha256") or reviewed
+    if not all(files) or method["name"] not in METHODS or not repeatable or (settled and not reviewed):
         return None, False
-    words = ["bilex", "induce", *(side[0]["path"] for side in files), "--seed", seed["name"], "--method", base.name]
-    decided = DECIDED if info.get("choices") else ()  # by the run itself, and so it would again
-    for part, value in method.items():
-        if value == getattr(base, part, None) or part in decided:
-            continue
-        if part == "exact":
-            words.append("--exact")
-        elif part in OPTIONS and value is not None:
-            words += [OPTIONS[part], str(value)]
-        else:
-            return None, False
+    changed = changed_options(method, DECIDED_BY_RUN if info.get("choices") else ())
+    if changed is None:
+        return None, False
+    words = ["bilex", "induce", *(side[0]["path"] for side in files), "--seed", seed["name"]]
+    words += ["--method", method["name"], *changed]
     words += ["--limit", str(max(info["inputs"][side]["words"] for side in ("source", "target")))]
+    if configuration.get("min_confidence"):
+        words += ["--min-confidence", str(configuration["min_confidence"])]
     return shlex.join([*words, *(["--complete"] if configuration["complete"] else [])]), False
+
+
+def changed_options(configuration: dict[str, Any], decided: Sequence[str]) -> list[str] | None:
+    """Return the options in which a method differs from the one of its name; None if the command line lacks one."""
+    base, words = METHODS[configuration["name"]].options(), list[str]()
+    for name, value in flat_options(configuration).items():
+        if value == base[name] or name in decided:
+            continue
+        if not OPTIONS[name].flag or value is None:
+            return None
+        words.append(f"--{name.replace('_', '-')}")
+        if OPTIONS[name].type is not bool:
+            words.append(str(value))
+    return words
 
 
 def inputs(info: dict[str, Any]) -> list[dict[str, Any]]:
@@ -70,8 +74,11 @@ def settings(info: dict[str, Any]) -> list[tuple[str, str]]:
     """List the settings, all of them: a method may change with the next version."""
     configuration = info["configuration"]
     seed = configuration["seed"]
-    rows = [("seed", f"{seed['name']}, {seed['used']:,} of {seed['given']:,} pairs")]
-    rows += [(name.replace("_", " "), written(value)) for name, value in configuration["method"].items()]
+    rows = [
+        ("method", configuration["method"]["name"]),
+        ("seed", f"{seed['name']}, {seed['used']:,} of {seed['given']:,} pairs"),
+    ]
+    rows += [(name.replace("_", " "), written(value)) for name, value in flat_options(configuration["method"]).items()]
     rows += [(f"chosen: {choice['about']}", chosen(choice)) for choice in info.get("choices", ())]
     return [*rows, ("complete", written(configuration["complete"]))]
 

@@ -1,7 +1,7 @@
 """Checkpoints: where EM is after an iteration, on disk, so that a run that was killed need not start again.
 
 ``RUN/checkpoint.safetensors`` holds θ, the last matching with its duals and the iterations so far, from which EM ends
-as if nothing had happened, for each EM run of the method (`bilex.em.journal`); the command; and digests of what is
+as if nothing had happened, for each EM run of the method (`EMHistory`); the command; and digests of what is
 learnt
 from, since other vectors or another seed would end elsewhere. It is replaced whole after each iteration, carries its
 own checksum, and goes when the run is finished.
@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.em.em import Iteration, State
+from bilex.em.context import Iteration, State
 from bilex.errors import BilexError, InputError
 from bilex.files.atomic import sync_folder
 from bilex.files.run_directory import CHECKPOINT, MANIFEST, file_of_run
 from bilex.files.tensors import atomic_write_tensors
-from bilex.matching.solver import Matching
+from bilex.matching.graph import Matching
 from bilex.model.theta import Theta
 from bilex.numerics.types import Indices
 from bilex.seeds.seed import Seed

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from bilex.files.run_directory import (
 from bilex.files.tensors import pack_words, unpack_words
 from bilex.lexicon.lexicon import Lexicon
 from bilex.lexicon.notebook import table
+from bilex.matching.graph import RowPairs
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Vectors
@@ -38,6 +40,9 @@ from bilex.seeds.dictionaries import read_pairs
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.fasttext import FastText
 from bilex.vectors.terms import Subwords, compose
+
+if TYPE_CHECKING:
+    from bilex.confidence.verdict import Verdict
 
 __all__ = ["Run", "Translation"]
 
@@ -68,6 +73,8 @@ class Run:
         The induced pairs.
     info
         What ``run.json`` holds: version, configuration, inputs, iterations, why it stopped.
+    rows
+        The rows of the entries' words, if they are known; otherwise they are looked up when needed.
     """
 
     source: Embeddings
@@ -76,6 +83,32 @@ class Run:
     space: SharedSpace
     lexicon: Lexicon
     info: dict[str, Any]
+    rows: RowPairs | None = None
+
+    @cached_property
+    def entry_rows(self) -> RowPairs:
+        """The rows of the words of each entry; -1 for a word that is not in the vocabulary, as one saved with a tab."""
+        if self.rows is not None:
+            return self.rows
+        sides = ((self.source, self.lexicon.source), (self.target, self.lexicon.target))
+        found = (np.array([side.index.get(word, -1) for word in words], np.int64) for side, words in sides)
+        return RowPairs(*found)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the lexicon looks sound, doubtful or failed, and why."""
+        from bilex.confidence.verdict import judge
+
+        return judge(self)
+
+    def confident(self, least: float) -> Run:
+        """Return the run with only the entries of at least that confidence; the verdict is still on all of them."""
+        listed = self.lexicon.confident(least)
+        keep = np.asarray(self.lexicon.confidence) >= least
+        about = {**self.info["confidence"], "listed_of": len(self.lexicon), "matched": self.verdict.figures.matched}
+        run = replace(self, lexicon=listed, rows=self.entry_rows.where(keep), info={**self.info, "confidence": about})
+        vars(run)["verdict"] = self.verdict
+        return run
 
     def __repr__(self) -> str:
         last = self.info["iterations"][-1] if self.info["iterations"] else {}

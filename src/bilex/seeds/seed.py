@@ -17,6 +17,7 @@ import numpy as np
 
 from bilex.errors import BilexError, InputError
 from bilex.lexicon.reviews import is_reviewed, read_reviewed
+from bilex.matching.graph import RowPairs
 from bilex.numerics.types import Indices
 from bilex.seeds.coupling import SIZES, couple
 from bilex.seeds.dictionaries import read_pairs
@@ -69,6 +70,16 @@ class Seed:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    @property
+    def pairs(self) -> RowPairs:
+        """Its pairs of rows."""
+        return RowPairs(self.source, self.target)
+
+    @property
+    def is_dictionary(self) -> bool:
+        """Whether the pairs are somebody's translations: not identical strings, numerals or an induced lexicon."""
+        return self.name not in SEED_NAMES and not self.reviewed
 
     @property
     def settled(self) -> bool:

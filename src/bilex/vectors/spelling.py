@@ -1,7 +1,7 @@
 """How words are spelt, as vectors: character n-grams hashed into a fixed number of dimensions.
 
 The orthographic features of Haghighi et al. (2008): substrings of a word up to length three. Two words that share
-many of them have a large inner product. And `fold`, which makes spellings of two languages comparable.
+many of them have a large inner product. And how alike the spellings of two languages are, after `fold_spelling`.
 """
 
 from __future__ import annotations
@@ -9,19 +9,20 @@ from __future__ import annotations
 import unicodedata
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from bilex.numerics.types import Vectors
+from bilex.numerics.types import Floats, Indices, Vectors
 
-__all__ = ["fold", "spelling_vectors"]
+__all__ = ["SpellingComparison", "fold_spelling", "spelling_vectors"]
 
 LONGEST = 3
 DIMENSION = 256
 
 
 def spelling_vectors(words: Sequence[str], dimension: int = DIMENSION) -> Vectors:
-    """Give each word a unit vector of its hashed character n-grams, with marks for its beginning and end."""
+    """Hash the character n-grams of each word into a unit vector, with marks for its beginning and end."""
     vectors = np.zeros((len(words), dimension), np.float32)
     for row, word in enumerate(words):
         marked = f"\x02{word}\x03"
@@ -33,10 +34,10 @@ def spelling_vectors(words: Sequence[str], dimension: int = DIMENSION) -> Vector
     return np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)
 
 
-def fold(word: str) -> str:
-    """Write a word without accents, case and script: what is left to compare between languages.
+def fold_spelling(word: str) -> str:
+    """Write a word without accents, case and script, so that spellings of two languages can be compared.
 
-    Marks are taken off the letters; what is not Latin then is transliterated.
+    Marks are removed from the letters; what is not Latin then is transliterated.
     """
     bare = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).casefold()
     if bare.isascii():
@@ -44,3 +45,25 @@ def fold(word: str) -> str:
     from anyascii import anyascii
 
     return str(anyascii(bare)).casefold()
+
+
+@dataclass(frozen=True, eq=False)
+class SpellingComparison:
+    """Compares the spellings of two vocabularies."""
+
+    source_words: Sequence[str]
+    target_words: Sequence[str]
+
+    def likeness(self, rows: Indices, columns: Indices) -> Floats:
+        """Compute ``1 - edits / length of the longer word`` for pairs of rows; 1 for two empty words."""
+        from rapidfuzz.distance import Levenshtein
+        from rapidfuzz.process import cpdist
+
+        folded = [
+            {row: fold_spelling(words[row]) for row in np.unique(chosen).tolist()}
+            for words, chosen in ((self.source_words, rows), (self.target_words, columns))
+        ]
+        one, other = [folded[0][row] for row in rows.tolist()], [folded[1][row] for row in columns.tolist()]
+        edits = cpdist(one, other, scorer=Levenshtein.distance, dtype=np.int64, workers=1)
+        longer = np.array([max(len(a), len(b)) for a, b in zip(one, other, strict=True)], np.int64)
+        return np.asarray(1.0 - edits / np.maximum(longer, 1))

@@ -18,8 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from bilex.em.em import Iteration
-from bilex.em.progress import Reporter
+from bilex.em.context import Iteration, Reporter
 from bilex.errors import BilexError
 from bilex.files.run_directory import LEXICON, read_manifest, run_directory
 from bilex.induction import induce
@@ -170,9 +169,9 @@ def learn_again(folder: Path, place: Path, reporter: Reporter | None = None) -> 
     old = Run.load(folder)
     configuration = old.info["configuration"]
     try:
-        method = Method(**configuration["method"])
-    except TypeError:
-        raise BilexError(f"{folder}: its method is of another version of bilex; run `bilex induce` again") from None
+        method = Method.from_manifest(configuration["method"])
+    except BilexError as error:
+        raise BilexError(f"{folder}: {error}") from None
     prepared = replace(method, normalise="none", orthography=0.0)  # it was done before the vectors were stored
     run = induce(
         old.source,

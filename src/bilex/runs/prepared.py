@@ -1,0 +1,121 @@
+"""What a run starts from: checked and normalised vectors, the seed as rows, the method, and the prior."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bilex.errors import BilexError, BilexWarning
+from bilex.matching.graph import RowPairs
+from bilex.methods import Method
+from bilex.model.prior import Prior
+from bilex.seeds.seed import Seed, SeedLike, find_seed
+from bilex.vectors.embeddings import Embeddings
+from bilex.vectors.spelling import spelling_vectors
+
+__all__ = ["Prepared", "normalise_for", "prepare", "rows_of_pairs"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The normalised vectors of both languages, the seed as rows, the method, and the prior with settled pairs."""
+
+    source: Embeddings
+    target: Embeddings
+    seed: Seed
+    method: Method
+    prior: Prior
+
+    @property
+    def words_matched(self) -> tuple[int, int]:
+        """How many source and target words the E-step sees."""
+        return len(self.source.top(self.method.e_step.max_rank)), len(self.target.top(self.method.e_step.max_rank))
+
+
+def prepare(
+    source: Embeddings,
+    target: Embeddings,
+    seed: SeedLike,
+    method: Method,
+    kept: Iterable[tuple[str, str]] = (),
+    forbidden: Iterable[tuple[str, str]] = (),
+) -> Prepared:
+    """Check and normalise the vectors, and look up the words of the seed and of the settled pairs."""
+    check_input(source, target, method)
+    source, target = normalise_for(method, source), normalise_for(method, target)
+    found = find_seed(seed, source, target).settling(kept, forbidden)
+    prior = replace(
+        Prior.configured(method.prior),
+        kept=rows_of_pairs(found.kept, source, target),
+        forbidden=rows_of_pairs(found.forbidden, source, target),
+    )
+    return Prepared(source, target, found, method, prior)
+
+
+def normalise_for(method: Method, vectors: Embeddings) -> Embeddings:
+    """Normalise a language's vectors, and put their spelling beside them if the method asks for it."""
+    prepared = vectors.normalise(method.normalise)
+    if not method.orthography:
+        return prepared
+    spelling = np.float32(method.orthography) * spelling_vectors(prepared.words)
+    return replace(prepared, vectors=np.hstack([prepared.vectors, spelling])).normalise("unit")
+
+
+def rows_of_pairs(pairs: Iterable[tuple[str, str]], source: Embeddings, target: Embeddings) -> RowPairs:
+    """Look up pairs of words; those without a vector are left out."""
+    known = sorted({(source.index[s], target.index[t]) for s, t in pairs if s in source and t in target})
+    rows = np.array(known, np.int64).reshape(-1, 2)
+    return RowPairs(rows[:, 0], rows[:, 1])
+
+
+def check_input(source: Embeddings, target: Embeddings, method: Method) -> None:
+    """Raise or warn where the vectors and the method do not fit together."""
+    for side in (source, target):
+        if not len(side):
+            raise BilexError(f"{label(side)}: the vocabulary is empty; give at least one word")
+        check_words(side)
+        check_numbers(side)
+    if source.dimension != target.dimension:
+        raise BilexError(
+            f"{label(source)} has {source.dimension} dimensions and {label(target)} has {target.dimension}; "
+            "give vectors of the same dimension"
+        )
+    visible = len(target.top(method.e_step.max_rank))
+    if method.e_step.candidates > visible:
+        warnings.warn(
+            f"{method.e_step.candidates} candidates asked for, but there are only {visible} target words; all are used",
+            BilexWarning,
+            stacklevel=4,
+        )
+
+
+def check_words(side: Embeddings) -> None:
+    """Raise before the work begins if a word could not be saved. Files do not hold such words."""
+    if not is_savable("".join(side.words)):
+        bad = next(word for word in side.words if not is_savable(word))
+        raise BilexError(f"{label(side)}: the word {bad!r} has a line feed or is not Unicode text; rename it")
+
+
+def check_numbers(side: Embeddings) -> None:
+    """Raise if a vector holds NaN or infinity: vectors from files never do, those made in Python may."""
+    finite = np.isfinite(side.vectors).all(axis=1)
+    if not finite.all():
+        word = side.words[int(np.argmin(finite))]
+        raise BilexError(f"{label(side)}: the vector of {word!r} holds NaN or infinity; leave the word out")
+
+
+def is_savable(text: str) -> bool:
+    """Check that the text is one line of valid UTF-8."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return "\n" not in text
+
+
+def label(side: Embeddings) -> str:
+    """Name a language's vectors in a message."""
+    return side.paths[0] if side.paths else side.name or "the vectors"

@@ -1,0 +1,69 @@
+"""What ``run.json`` says of a run: what was learnt from what, how, and how it went."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from bilex.confidence.figures import seed_agreement
+from bilex.files.run_directory import file_sha256
+from bilex.numerics.threads import thread_count
+from bilex.runs.entries import Learnt
+from bilex.search.engine import Engine
+from bilex.search.space import SharedSpace
+from bilex.seeds.seed import SEED_NAMES, UNSUPERVISED
+from bilex.vectors.embeddings import Embeddings
+from bilex.version import __version__
+
+__all__ = ["summarise_run"]
+
+
+def summarise_run(learnt: Learnt, space: SharedSpace, engine: Engine) -> dict[str, Any]:
+    """Describe what was learnt from what and how."""
+    prepared, fitted = learnt.prepared, learnt.fitted
+    summary: dict[str, Any] = {
+        "version": __version__,
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in ("numpy", "numba")}},
+        "configuration": {
+            "method": asdict(fitted.method),
+            "seed": summarise_seed(learnt, space, engine),
+            "kept": len(prepared.seed.kept),
+            "forbidden": len(prepared.seed.forbidden),
+            "engine": type(engine).__name__,
+        },
+        "inputs": {"source": summarise_vectors(prepared.source), "target": summarise_vectors(prepared.target)},
+        "threads": getattr(engine, "threads", thread_count()),
+        "choices": fitted.summary(),
+        "stopped": fitted.fit.stopped,
+        "pairs": len(fitted.fit.matching),
+        "iterations": [asdict(iteration) for iteration in fitted.fit.iterations],
+    }
+    if prepared.seed.settled:  # so that the review of this run can go on from there
+        settled = {name: getattr(prepared.seed, name) for name in ("kept", "forbidden")}
+        summary["reviewed"] = {name: list(map(list, pairs)) for name, pairs in settled.items()}
+    return summary
+
+
+def summarise_vectors(side: Embeddings) -> dict[str, Any]:
+    """Describe a language's vectors; the checksum of what came through a pipe is unknown."""
+    files = [{"path": path, "sha256": file_sha256(path) if Path(path).is_file() else None} for path in side.paths]
+    return {"name": side.name, "words": len(side), "dimension": side.dimension, "files": files}
+
+
+def summarise_seed(learnt: Learnt, space: SharedSpace, engine: Engine) -> dict[str, Any]:
+    """Describe the seed, and count how much of it the run agrees with."""
+    seed, method, matching = learnt.prepared.seed, learnt.method, learnt.fit.matching
+    is_file = seed.name not in SEED_NAMES and Path(seed.name).is_file()
+    most = method.e_step.max_rank if method.self_learning else None
+    rows, induced = (seed.source, seed.target), (matching.source, matching.target)
+    return {
+        "name": seed.name,
+        "given": seed.given,
+        "used": len(seed),
+        **({"sha256": file_sha256(seed.name)} if is_file else {}),
+        # A coupling of the vectors alone is mostly wrong, and agreement with it means nothing.
+        "agreement": None if seed.name == UNSUPERVISED else seed_agreement(rows, induced, most, space, engine),
+    }
