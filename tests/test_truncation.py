@@ -17,7 +17,7 @@ from tests.languages import make_languages
 from trust.truncation import cut_file, cuts
 
 WRITTEN = ["run.json", "lexicon.tsv", "model.safetensors"]
-VECTORS = ["a.vec", "a.txt", "a.vec.gz", "a.txt.gz", "a.bin", "a.safetensors"]
+VECTORS = ["a.vec", "a.vec.gz", "a.bin", "a.safetensors"]
 
 
 def refused(read: Callable[[], object]) -> None:

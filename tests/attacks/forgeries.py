@@ -31,7 +31,7 @@ HUGE = 10**12
 
 
 class Evil:
-    """Unpickled, it leaves a file behind."""
+    """Creates a file when it is unpickled."""
 
     def __init__(self, witness: Path) -> None:
         self.witness = witness
@@ -41,9 +41,9 @@ class Evil:
 
 
 def bomb(path: Path, unit: bytes, megabytes: int = 256, start: bytes = b"") -> None:
-    """Write a small gzip file that becomes large: `start`, then `unit` over and over."""
-    piece = gzip.compress(unit * ((1 << 24) // len(unit)))
-    path.write_bytes(gzip.compress(start) + piece * (megabytes // 16))
+    """Write a small gzip file that unpacks to a large one: `start`, then `unit` over and over."""
+    piece = gzip.compress(unit * ((1 << 20) // len(unit)))
+    path.write_bytes(gzip.compress(start) + piece * megabytes)
 
 
 def heavy(path: Path, start: bytes = b"", end: bytes = b"\n") -> None:
@@ -68,7 +68,7 @@ def safetensors(path: Path, header: object, data: bytes = b"", length: int | Non
 
 
 def good_run(place: Path) -> None:
-    """Write a small run that nothing is wrong with."""
+    """Write a small valid run."""
     import bilex
 
     languages = make_languages(60, 8, 20)
@@ -76,12 +76,12 @@ def good_run(place: Path) -> None:
 
 
 def resign(run: Path) -> None:
-    """Put the right checksums into the manifest, as whoever forges a file would."""
+    """Correct the checksums in the manifest, as an attacker would."""
     forge_manifest(run, lambda info: info["files"].update({name: file_sha256(run / name) for name in info["files"]}))
 
 
 def forge_manifest(run: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change what ``run.json`` says."""
+    """Change ``run.json``."""
     info = json.loads((run / "run.json").read_text())
     change(info)
     (run / "run.json").write_text(json.dumps(info) + "\n")

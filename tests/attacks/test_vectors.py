@@ -1,4 +1,4 @@
-"""Files of vectors, dictionaries and similarity sets that lie, explode, never end, or would run code."""
+"""Hostile vectors, dictionaries and similarity sets: false headers, gzip bombs, devices and pickles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SQUARE = "{'descr': '<f4', 'fortran_order': False, 'shape': %s}"
 
 
 def refused(verdict: Verdict, mention: str) -> None:
-    """Check that it was refused in one line, quickly, with little memory."""
+    """Check that the file was refused in one line, quickly and with little memory."""
     assert verdict.error == "InputError", verdict
     assert re.fullmatch(r"[^\n]+", verdict.message), verdict
     assert re.search(mention, verdict.message), verdict
@@ -43,9 +43,7 @@ CLAIMS: dict[str, tuple[str, Forge, str]] = {
         "promises 1000000000000 words but only 1",
     ),
     "bin-dimension": ("a.bin", lambda path: path.write_bytes(b"1 %d\nword \x01\x02\x03\x04" % HUGE), "than the file"),
-    "bin-both": ("a.bin", lambda path: path.write_bytes(b"%d %d\nword \x01\x02" % (HUGE, HUGE)), "than the file"),
     "npy-rows": ("a.npy", lambda path: npy(path, SQUARE % f"({HUGE}, 300)"), "not a readable NumPy"),
-    "npy-overflow": ("a.npy", lambda path: npy(path, SQUARE % f"({2**62}, 4)"), "not a readable NumPy"),
     "npy-negative": ("a.npy", lambda path: npy(path, SQUARE % "(-1, 4)", b"x" * 16), "NumPy|vocabulary|dimension"),
     "npy-header": (
         "a.npy",
@@ -67,21 +65,17 @@ CLAIMS: dict[str, tuple[str, Forge, str]] = {
     ),
     "safetensors-long-header": (
         "a.safetensors",
-        lambda path: safetensors(path, b'{"a": [' + b"[]," * 25_000_000 + b"[]]}"),
-        "a header of 75,",
+        lambda path: safetensors(path, b'{"a": [' + b"[]," * 1_000_000 + b"[]]}"),
+        "a header of 3,",
     ),
     "safetensors-nested": ("a.safetensors", lambda path: safetensors(path, b"[" * 900_000), "not a readable safeten"),
 }
 
 OFFSETS: dict[str, tuple[dict[str, list[int]], int]] = {
     "overlapping": ({"vectors": [0, 16], "other": [8, 24]}, 24),
-    "the-same": ({"vectors": [0, 16], "other": [0, 16]}, 16),
     "beyond-the-end": ({"vectors": [16, 32]}, 16),
-    "past-the-file": ({"vectors": [1 << 40, (1 << 40) + 16]}, 16),
     "backwards": ({"vectors": [16, 0]}, 16),
-    "negative": ({"vectors": [-16, 0]}, 16),
     "a-gap": ({"vectors": [8, 24]}, 24),
-    "left-over": ({"vectors": [0, 16]}, 32),
     "too-short": ({"vectors": [0, 8]}, 8),
 }
 
@@ -103,7 +97,7 @@ def test_offsets_of_safetensors(guard: Guard, tmp_path: Path, offsets: dict[str,
 
 
 def test_a_sparse_matrix_of_a_terabyte(guard: Guard, tmp_path: Path) -> None:
-    """It takes no room on the disk, and its header is true."""
+    """It takes no space on the disk, and its header is true."""
     path = tmp_path / "a.npy"
     npy(path, SQUARE % f"({1 << 31}, 128)")
     os.truncate(path, path.stat().st_size + (1 << 31) * 512)
@@ -111,8 +105,18 @@ def test_a_sparse_matrix_of_a_terabyte(guard: Guard, tmp_path: Path) -> None:
     refused(guard.open("vectors", path), "2 words but the matrix has 2147483648 rows")
 
 
-@pytest.mark.parametrize("unit", [b"\0", b"\n", b"a b\n", b"word 0.25 -0.5\n", b"a\tb\t1\n"], ids=repr)
-@pytest.mark.parametrize("reader", ["vectors", "pairs", "similarity", "lexicon", "toml"])
+@pytest.mark.parametrize(
+    ("reader", "unit"),
+    [
+        ("vectors", ROW),
+        ("vectors", b"\n"),
+        ("pairs", b"a b\n"),
+        ("pairs", b"\n"),
+        ("similarity", b"a\tb\t1\n"),
+        ("lexicon", b"\n"),
+        ("toml", b"\0"),
+    ],
+)
 def test_a_gzip_bomb(guard: Guard, tmp_path: Path, reader: str, unit: bytes) -> None:
     path = tmp_path / ("a.vec.gz" if reader == "vectors" else "a.gz")
     bomb(path, unit)
@@ -132,8 +136,9 @@ def test_a_bomb_for_a_vocabulary(guard: Guard, tmp_path: Path) -> None:
     refused(guard.open("vectors", tmp_path / "a.npy"), "more than 100 times its size")
 
 
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-@pytest.mark.parametrize("name", ["a.bin", "a.npy", "a.vec", "a.safetensors", "a.kv", "a.pkl", "a.npz"])
+@pytest.mark.parametrize(
+    ("name", "protocol"), [("a.bin", 0), ("a.npy", 2), ("a.vec", 4), ("a.safetensors", 5), ("a.kv", 1), ("a.npz", 3)]
+)
 def test_a_pickle_is_never_read(guard: Guard, tmp_path: Path, name: str, protocol: int) -> None:
     (tmp_path / name).write_bytes(pickle.dumps(Evil(tmp_path / "witness"), protocol=protocol))
     for reader in ("vectors", "pairs", "similarity", "lexicon", "toml"):
@@ -152,10 +157,8 @@ def test_a_pickle_inside_a_numpy_file_is_never_read(guard: Guard, tmp_path: Path
     ("reader", "name", "start", "end"),
     [
         ("vectors", "a.vec", b"1 2\n", b" 1 2\n"),
-        ("vectors", "a.vec", b"", b" 1 2\n"),
         ("vectors", "a.bin", b"1 2\n", b" 12345678"),
         ("pairs", "a.txt", b"", b" b\n"),
-        ("pairs", "a.txt", b"a b\n", b"\tb\n"),
         ("similarity", "a.txt", b"", b"\tb\t1\n"),
         ("lexicon", "a.tsv", b"source\ttarget\tscore\trank\tmutual\torigin\n", b"\tb\t1\t1\t1\tseed\n"),
         ("toml", "a.toml", b"name = '", b"'\n"),
@@ -183,25 +186,32 @@ def test_a_heavy_word_in_a_tensor(guard: Guard, tmp_path: Path) -> None:
     refused(guard.open("vectors", tmp_path / "a.safetensors"), "a word of more than 10,000 bytes")
 
 
-@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom", "/dev/null"])
-@pytest.mark.parametrize("reader", ["vectors", "pairs", "similarity", "lexicon", "toml"])
+@pytest.mark.parametrize(
+    ("reader", "device"),
+    [
+        ("vectors", "/dev/zero"),
+        ("pairs", "/dev/urandom"),
+        ("similarity", "/dev/null"),
+        ("lexicon", "/dev/zero"),
+        ("toml", "/dev/zero"),
+    ],
+)
 def test_a_device_is_no_file(guard: Guard, tmp_path: Path, reader: str, device: str) -> None:
     refused(guard.open(reader, Path(device)), "this is a device")
     (tmp_path / "link").symlink_to(device)
     refused(guard.open(reader, tmp_path / "link"), "this is a device")
 
 
-@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
-def test_a_vocabulary_that_is_a_device(guard: Guard, tmp_path: Path, device: str) -> None:
-    """The one beside the matrix is not even found; one that is named is refused."""
+def test_a_vocabulary_that_is_a_device(guard: Guard, tmp_path: Path) -> None:
+    """The one beside the matrix is not found; one that is named is refused."""
     np.save(tmp_path / "a.npy", np.ones((2, 2), np.float32))
-    (tmp_path / "a.vocab").symlink_to(device)
+    (tmp_path / "a.vocab").symlink_to("/dev/zero")
     refused(guard.open("vectors", tmp_path / "a.npy"), "no vocabulary")
     refused(guard.open("vocabulary", tmp_path / "a.npy"), "this is a device")
 
 
 def test_a_vocabulary_that_is_a_pipe_or_a_socket(guard: Guard, tmp_path: Path) -> None:
-    """Nobody writes to the pipe, and whoever opened it would wait for ever."""
+    """Nothing is written to the pipe, so opening it would block for ever."""
     np.save(tmp_path / "a.npy", np.ones((2, 2), np.float32))
     os.mkfifo(tmp_path / "a.vocab")
     refused(guard.open("vectors", tmp_path / "a.npy"), "no vocabulary")
@@ -212,10 +222,12 @@ def test_a_vocabulary_that_is_a_pipe_or_a_socket(guard: Guard, tmp_path: Path) -
         refused(guard.open("vocabulary", tmp_path / "a.npy"), "this is a device")
 
 
-def test_the_guard_sees_what_it_should(guard: Guard, tmp_path: Path) -> None:
-    """A good file is read, and a file of 250 MB is more than 200: the limits above can fail."""
+def test_the_guard_measures_memory(guard: Guard, tmp_path: Path) -> None:
+    """A valid file is read, and one of 250 MB takes more than 200: the limits above can fail."""
     (tmp_path / "good.vec").write_bytes(b"1 2\n" + ROW)
     assert guard.open("vectors", tmp_path / "good.vec")[:2] == ("", "")
-    np.save(tmp_path / "a.npy", np.ones((1000, 62_500), np.float32))
+    matrix = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", np.float32, (1000, 62_500))  # mostly a hole on disk
+    matrix[:, 0] = 1
+    matrix.flush()
     (tmp_path / "a.vocab").write_text("".join(f"{row}\n" for row in range(1000)))
     assert guard.open("vectors", tmp_path / "a.npy").megabytes > 250

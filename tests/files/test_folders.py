@@ -1,4 +1,4 @@
-"""Folders are moved into their place in one step; what killed processes left behind is thrown away."""
+"""Folders are moved into their place in one step; what killed processes left behind is removed."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_move_that_fails_brings_the_old_folder_back(place: Path, monkeypatch: 
     assert names(place) == ["old"]
 
 
-def test_what_a_killed_process_left_is_thrown_away(place: Path) -> None:
+def test_the_folder_of_a_killed_process_is_removed(place: Path) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, place, "killed"], capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL
     assert Path(done.stdout.strip()).is_dir()
@@ -84,7 +84,7 @@ def test_what_a_killed_process_left_is_thrown_away(place: Path) -> None:
         assert names(place.parent) == sorted([folder.name, "run"])
 
 
-def test_what_a_living_process_writes_is_left_alone(place: Path) -> None:
+def test_the_folder_of_a_running_process_is_kept(place: Path) -> None:
     living = subprocess.Popen(
         [sys.executable, "-c", KILLED, place, "living"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -96,7 +96,7 @@ def test_what_a_living_process_writes_is_left_alone(place: Path) -> None:
     assert names(place.parent) == ["run"]
 
 
-def test_folders_that_only_look_alike_are_left_alone(place: Path) -> None:
+def test_folders_with_similar_names_are_kept(place: Path) -> None:
     alike = [
         ".run.part",
         ".run.old",
@@ -121,7 +121,7 @@ def test_a_move_that_was_killed_half_way_is_undone(place: Path) -> None:
     assert names(place.parent) == ["run"]
 
 
-def test_without_locks_nothing_is_thrown_away(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_locks_nothing_is_removed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fcntl", None)
     (place.parent / ".run.abcdefgh.part").mkdir()
     with new_folder(place) as folder:

@@ -63,7 +63,7 @@ def test_header_that_contradicts_the_rows(tmp_path: Path) -> None:
     fails(write(tmp_path, "2 1\na 1 2\nb 3 4\n"), "header says 1 numbers per word but this row has 2", 2)
 
 
-def test_header_that_claims_the_world_reserves_nothing(tmp_path: Path) -> None:
+def test_a_false_header_reserves_no_memory(tmp_path: Path) -> None:
     fails(write(tmp_path, f"{10**12} 2\na 1 2\n"), "only 1 follow")
     fails(write(tmp_path, f"{10**12} 2\na 1 2\n".encode()), "only 1 follow")
     fails(write(tmp_path, gzip.compress(f"{10**12} 2\na 1 2\n".encode())), "only 1 follow")
@@ -74,25 +74,17 @@ def test_header_that_claims_the_world_reserves_nothing(tmp_path: Path) -> None:
     ("row", "problem"),
     [
         ("b 3", "expected 2 numbers after the word 'b' but found 1"),
-        ("b", "expected 2 numbers after the word 'b' but found 0"),
         ("b 3 4 5", "expected 2 numbers after the word 'b' but found 3"),
         ("new 10 3 4", "found 3"),
         ("b 3 x", "'x' is not a number"),
-        ("b x 4", "'x' is not a number"),
-        ("b 3 4 x", "'x' is not a number"),
         ("b c 3 x", "'x' is not a number"),
         ("b 3,5 4", "'3,5' is not a number"),
-        ("b 1_0 4", "'1_0' is not a number"),
         ("b 0x1 4", "'0x1' is not a number"),
         ("b 1e 4", "'1e' is not a number"),
-        ("b - 4", "'-' is not a number"),
-        ("b 1.2.3 4", "is not a number"),
         ("b 3 \u0664", "is not a number"),
         ("b nan 4", "'nan' is not a finite"),
         ("b 3 -inf", "'-inf' is not a finite"),
-        ("b 3 Infinity", "is not a finite"),
         ("b 3 1e39", "'1e39' is not a finite"),
-        ("b 3 1e999", "'1e999' is not a finite"),
         ("b nan 3 4", "found 3"),
         ("x" * 10_001 + " 3 4", "a word of 10,001 bytes"),
     ],
@@ -103,7 +95,7 @@ def test_bad_row_is_named_by_its_line(tmp_path: Path, row: str, problem: str) ->
         load(write(tmp_path, f"a 1 2\n{row}\nc 5 6\n", "glove.txt"))
 
 
-@pytest.mark.parametrize("first", ["word", "word x", "word 1 x", "word 1 x 2"])
+@pytest.mark.parametrize("first", ["word", "word x", "word 1 x 2"])
 def test_first_line_without_header_or_numbers(tmp_path: Path, first: str) -> None:
     fails(write(tmp_path, first + "\na 1\n"), "without numbers|is not a number", 1)
 
@@ -123,7 +115,7 @@ def test_gzip_under_any_name_and_in_several_members(tmp_path: Path) -> None:
     assert load(write(tmp_path, members, "en.txt")).vectors.tolist() == [[1, 2], [3, 4]]
 
 
-@pytest.mark.parametrize("length", [1, 5, 12, len(PACKED) - 8, len(PACKED) - 1])
+@pytest.mark.parametrize("length", [1, 12, len(PACKED) - 1])
 def test_gzip_cut_off(tmp_path: Path, length: int) -> None:
     with pytest.raises(InputError, match=r"stops early|not a number|without numbers|not text"):
         load(write(tmp_path, PACKED[:length], "en.vec.gz"))
@@ -144,17 +136,16 @@ def test_gzip_with_garbage_behind_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("magic", "pattern"),
+    ("name", "magic", "pattern"),
     [
-        (b"PK\x03\x04", "zip archive"),
-        (b"BZh9", "bunzip2"),
-        (b"\xfd7zXZ\x00", "unxz"),
-        (b"\x28\xb5\x2f\xfd", "unzstd"),
-        (b"\xba\x16\x4f\x2f\x0c", r"the file ends within the header; get the file again"),
+        ("en.vec", b"PK\x03\x04", "zip archive"),
+        ("en.npy", b"BZh9", "bunzip2"),
+        ("en.bin", b"\xfd7zXZ\x00", "unxz"),
+        ("en.vec", b"\x28\xb5\x2f\xfd", "unzstd"),
+        ("en.bin", b"\xba\x16\x4f\x2f\x0c", "the file ends within the header"),
     ],
 )
-@pytest.mark.parametrize("name", ["en.vec", "en.bin", "en.npy"])
-def test_foreign_files_are_recognised(tmp_path: Path, magic: bytes, pattern: str, name: str) -> None:
+def test_foreign_files_are_recognised(tmp_path: Path, name: str, magic: bytes, pattern: str) -> None:
     fails(write(tmp_path, magic + bytes(50), name), pattern)
 
 
@@ -163,9 +154,8 @@ class Bomb:
         return (pytest.fail, ("a pickle was read",))
 
 
-@pytest.mark.parametrize("protocol", range(6))
-@pytest.mark.parametrize("name", ["en.kv", "en.pkl", "en.model", "en.bin", "en.npy", "en.vec", "en.safetensors"])
-def test_pickles_are_never_read(tmp_path: Path, protocol: int, name: str) -> None:
+@pytest.mark.parametrize(("name", "protocol"), [("en.kv", 0), ("en.model", 2), ("en.npy", 5)])
+def test_pickles_are_never_read(tmp_path: Path, name: str, protocol: int) -> None:
     path = write(tmp_path, pickle.dumps(Bomb(), protocol), name)
     with pytest.raises(InputError) as caught:
         load(path)

@@ -37,9 +37,10 @@ def safetensors(folder: Path, tensors: dict[str, tuple[str, list[int], bytes]]) 
     return write(folder, struct.pack("<Q", len(encoded)) + encoded + data, "en.safetensors")
 
 
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f4"])
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("suffix", [".vocab", ".vocab.txt", ".words", ".txt"])
+@pytest.mark.parametrize(
+    ("dtype", "order", "suffix"),
+    [("f2", "C", ".vocab"), ("f4", "F", ".vocab.txt"), ("f8", "C", ".words"), (">f4", "F", ".txt")],
+)
 def test_npy_with_vocabulary_beside_it(tmp_path: Path, dtype: str, order: str, suffix: str) -> None:
     path = npy(tmp_path, np.array(MATRIX, dtype=dtype, order="C" if order == "C" else "F"), suffix=suffix)
     embeddings = load(path)
@@ -102,7 +103,7 @@ def test_vocabulary_only_for_matrices(tmp_path: Path) -> None:
         load(write(tmp_path, "1 1\na 1\n"), vocabulary=write(tmp_path, "a\n", "v"))
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+@pytest.mark.parametrize("bad", [np.nan, 1e300])
 def test_not_finite(tmp_path: Path, bad: float) -> None:
     matrix = MATRIX.copy()
     matrix[2, 0] = bad
@@ -114,7 +115,7 @@ def test_zero_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "matrix", [np.zeros((3, 2), dtype=int), np.ones(3), np.ones((3, 2, 2)), np.ones((3, 2), dtype=complex)]
+    "matrix", [np.zeros((3, 2), dtype=int), np.ones(3), np.ones((3, 2), dtype=complex)], ids=["int", "flat", "complex"]
 )
 def test_npy_of_the_wrong_kind(tmp_path: Path, matrix: NDArray[np.generic]) -> None:
     fails(npy(tmp_path, matrix), "dimensional of type")
@@ -125,14 +126,14 @@ def test_npy_with_objects_is_not_unpickled(tmp_path: Path) -> None:
     fails(tmp_path / "en.npy", "not a readable NumPy matrix")
 
 
-@pytest.mark.parametrize("length", [3, 9, 60, 130, 160])
+@pytest.mark.parametrize("length", [3, 60, 160])
 def test_npy_cut_off(tmp_path: Path, length: int) -> None:
     path = npy(tmp_path, MATRIX)
     path.write_bytes(path.read_bytes()[:length])
     fails(path, "not a readable NumPy matrix")
 
 
-@pytest.mark.parametrize("old", [b"{", b"}", b"'", b"(3, 2)", b"<f4", b"False"])
+@pytest.mark.parametrize("old", [b"{", b"(3, 2)", b"<f4"])
 def test_npy_with_a_damaged_header(tmp_path: Path, old: bytes) -> None:
     path = npy(tmp_path, MATRIX.astype("<f4"))
     path.write_bytes(path.read_bytes().replace(old, b"~" * len(old), 1))
@@ -145,8 +146,9 @@ def test_npy_without_dimensions_or_rows(tmp_path: Path) -> None:
         load(npy(tmp_path, np.zeros((0, 3))))
 
 
-@pytest.mark.parametrize("dtype", ["F16", "F32", "F64", "BF16"])
-@pytest.mark.parametrize("name", ["vectors", "embeddings", "weight"])
+@pytest.mark.parametrize(
+    ("dtype", "name"), [("F16", "vectors"), ("F32", "embeddings"), ("F64", "weight"), ("BF16", "vectors")]
+)
 def test_safetensors(tmp_path: Path, dtype: str, name: str) -> None:
     if dtype == "BF16":
         content = (MATRIX.astype("<f4").view("<u4") >> 16).astype("<u2").tobytes()
@@ -173,7 +175,7 @@ def test_safetensors_without_a_matrix(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"short", struct.pack("<Q", 1 << 60) + b"{}", struct.pack("<Q", 2) + b"[]", struct.pack("<Q", 5) + b"{}"],
+    [b"short", struct.pack("<Q", 2) + b"[]", struct.pack("<Q", 5) + b"{}"],
 )
 def test_safetensors_damaged(tmp_path: Path, content: bytes) -> None:
     fails(write(tmp_path, content, "en.safetensors"), "not a readable safetensors file")

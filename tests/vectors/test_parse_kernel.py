@@ -26,7 +26,7 @@ def test_every_number_of_the_usual_shape() -> None:
 
 @pytest.mark.parametrize(
     "number",
-    ["0.12345", "0.123", "12.3456", "1e-3", "0,1234", "0.12:4", "0.1/34", "+0.1234", "--.1234", ".12345", "0.1234\t"],
+    ["0.12345", "0.123", "12.3456", "0.12:4", "0.1/34", "+0.1234", "0.1234\t"],
 )
 def test_other_shapes_are_left_to_the_long_way(number: str) -> None:
     data = np.frombuffer(f"{number} 0.5 0.5 0.5".encode(), np.uint8)

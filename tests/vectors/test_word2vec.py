@@ -26,9 +26,8 @@ VECTORS = np.array([[1, 2], [3, 4], [5, 6]], dtype=np.float32)
 WORDS = [b"a", "b\u00a0é".encode(), b"c"]
 
 
-@pytest.mark.parametrize("end", [b"\n", b""])
-@pytest.mark.parametrize("name", ["en.bin", "en.vec", "en.bin.gz"])
-def test_both_variants_under_any_name(tmp_path: Path, end: bytes, name: str) -> None:
+@pytest.mark.parametrize(("name", "end"), [("en.bin", b"\n"), ("en.vec", b""), ("en.bin.gz", b"\n")])
+def test_both_variants_under_any_name(tmp_path: Path, name: str, end: bytes) -> None:
     content = binary(WORDS, VECTORS, end)
     embeddings = load(write(tmp_path, gzip.compress(content) if name.endswith("gz") else content, name))
     assert embeddings.words == ("a", "b\u00a0é", "c")
@@ -39,7 +38,7 @@ def test_text_in_a_file_named_bin(tmp_path: Path) -> None:
     assert load(write(tmp_path, "2 2\na 1 2\nb 3 4\n", "en.bin")).vectors.tolist() == [[1, 2], [3, 4]]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 @given(data=st.data(), end=st.sampled_from([b"\n", b""]), block=st.integers(1, 200))
 def test_reads_back_what_was_written(tmp_path: Path, data: st.DataObject, end: bytes, block: int) -> None:
     characters = st.characters(exclude_characters=" \n\r", codec="utf-8")
@@ -72,16 +71,15 @@ def test_more_rows_than_the_header_says(tmp_path: Path) -> None:
     assert len(repaired(path, "promises 2 words but more follow; the rest was left out")) == 2
 
 
-@pytest.mark.parametrize("missing", [1, 5, 8, 9, 12, 25])
+@pytest.mark.parametrize("missing", [1, 9, 25])
 def test_cut_off(tmp_path: Path, missing: int) -> None:
     content = binary(WORDS, VECTORS, end=b"")
     fails(write(tmp_path, content[:-missing], "en.bin"), "promises 3 words but only [012] follow; .*cut off")
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_not_finite(tmp_path: Path, bad: float) -> None:
+def test_not_finite(tmp_path: Path) -> None:
     vectors = VECTORS.copy()
-    vectors[1, 1] = bad
+    vectors[1, 1] = np.nan
     fails(write(tmp_path, binary(WORDS, vectors), "en.bin"), "NaN, infinite", 2)
 
 
@@ -90,15 +88,15 @@ def test_bad_utf8(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "pattern"),
+    ("header", "pattern", "zipped"),
     [
-        (b"1000000000000 2\n", "only 3 follow"),
-        (b"3 1000000000000\n", "more than the file can hold"),
-        (b"0 2\n", "promises no vectors"),
-        (b"3 0\n", "promises no vectors"),
+        (b"1000000000000 2\n", "only 3 follow", False),
+        (b"1000000000000 2\n", "only 3 follow", True),
+        (b"3 1000000000000\n", "more than the file can hold", False),
+        (b"3 1000000000000\n", "more than the file can hold", True),
+        (b"0 2\n", "promises no vectors", False),
     ],
 )
-@pytest.mark.parametrize("zipped", [False, True])
 def test_false_headers(tmp_path: Path, header: bytes, pattern: str, zipped: bool) -> None:
     content = binary(WORDS, VECTORS, header=header, end=b"")
     line = None if "follow" in pattern else 1
