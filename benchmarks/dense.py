@@ -1,4 +1,4 @@
-"""The optimum of the whole n × n graph by pricing, and what the paper's three candidates per word miss of it."""
+"""The optimum of the whole n × n graph, and how much of it the paper's three candidates per word miss."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.graphs import Languages, fitted_map, languages
+from benchmarks.graphs import languages, map_words
 from benchmarks.results import Result, stopwatch
 from bilex.matching.candidates import candidate_graph
 from bilex.matching.dense import dense_matching
 from bilex.matching.graph import Matching
 from bilex.matching.solver import solve
 from bilex.model.prior import Prior
-from bilex.model.theta import Theta
+from bilex.model.theta import MappedWords
 from bilex.model.weights import likelihood
-from bilex.numerics.types import Floats, Indices
+from bilex.numerics.types import Floats
 from bilex.search.local import LocalEngine
 
 __all__ = ["benchmark"]
@@ -31,75 +31,66 @@ def benchmark(quick: bool) -> Iterator[Result]:
     """Solve both problems under a good and a poor map, with two priors."""
     made = languages(QUICK_WORDS if quick else WORDS, DIMENSION)
     for map_name in ("good", "poor"):
-        theta = fitted_map(made, map_name)
         for log_odds in (0.0, 0.5):
-            yield measure(made, theta, map_name, log_odds)
-    yield from against_peers(languages(QUICK_WORDS if quick else PEER_WORDS, DIMENSION))
+            yield measure(map_words(made, map_name), map_name, log_odds)
+    yield from against_peers(map_words(languages(QUICK_WORDS if quick else PEER_WORDS, DIMENSION), "good"))
 
 
-def measure(made: Languages, theta: Theta, map_name: str, log_odds: float) -> Result:
-    """Solve with the candidates alone, then to the dense optimum; both times with the search for candidates."""
+def find_matching(words: MappedWords, log_odds: float, dense: bool) -> Matching:
+    """Solve on the candidates alone or to the dense optimum, including the search for candidates."""
     prior, engine = Prior(log_odds=log_odds), LocalEngine()
+    edges = likelihood(words)
+    graph = prior.apply(candidate_graph(edges, prior.capacities, k=CANDIDATES, previous=None, engine=engine))
+    return dense_matching(edges, graph, prior, engine, None) if dense else solve(graph, prior.capacities)
 
-    def sparse() -> Matching:
-        edges = likelihood(theta, made.source, made.target)
-        return solve(candidate_graph(edges, prior, k=CANDIDATES, previous=None, engine=engine), prior)
 
-    def dense() -> Matching:
-        edges = likelihood(theta, made.source, made.target)
-        graph = candidate_graph(edges, prior, k=CANDIDATES, previous=None, engine=engine)
-        return dense_matching(edges, graph, prior, engine, None)
-
-    few, cpu, _ = stopwatch(sparse)
-    all_of_them, dense_cpu, _ = stopwatch(dense)
-    lost = 1 - few.objective / all_of_them.objective if all_of_them.objective else 0.0
-    same = np.intersect1d(few.source * len(made.target) + few.target, keys(all_of_them, len(made.target)))
+def measure(words: MappedWords, map_name: str, log_odds: float) -> Result:
+    """Compare the candidates alone with the dense optimum."""
+    few, cpu, _ = stopwatch(partial(find_matching, words, log_odds, dense=False))
+    best, dense_cpu, _ = stopwatch(partial(find_matching, words, log_odds, dense=True))
+    lost = 1 - few.objective / best.objective if best.objective else 0.0
+    width = len(words.target)
+    same = np.intersect1d(few.pairs.keys(width), best.pairs.keys(width))
     return Result(
         name="dense",
-        case=f"{len(made.source):,} x {len(made.target):,} x {DIMENSION}, {map_name} map, log-odds {log_odds:g}",
+        case=f"{len(words.source):,} x {width:,} x {DIMENSION}, {map_name} map, log-odds {log_odds:g}",
         unit="CPU s",
         ours=dense_cpu,
         peer_name=f"only {CANDIDATES} candidates, which lose {lost:.2g} of the weight",
         peer=cpu,
         details={
-            "objective": all_of_them.objective,
-            "certificate_gap": all_of_them.gap,
+            "objective": best.objective,
+            "certificate_gap": best.gap,
             "lost_by_candidates": lost,
-            "pairs": len(all_of_them),
+            "pairs": len(best),
             "pairs_of_candidates": len(few),
             "pairs_in_both": len(same),
         },
     )
 
 
-def against_peers(made: Languages) -> Iterator[Result]:
-    """Solve the dense problem beside solvers that are given the whole array.
+def against_peers(words: MappedWords) -> Iterator[Result]:
+    """Solve the dense problem beside solvers that get the whole array.
 
     With as many sources as targets, the best partial matching is the best perfect one on weights clipped at 0.
     """
-    theta, prior, engine = fitted_map(made, "good"), Prior(log_odds=0.5), LocalEngine()
-
-    def ours() -> Matching:
-        edges = likelihood(theta, made.source, made.target)
-        graph = candidate_graph(edges, prior, k=CANDIDATES, previous=None, engine=engine)
-        return dense_matching(edges, graph, prior, engine, None)
-
-    scores = theta.queries(made.source).astype(np.float64) @ made.target.T.astype(np.float64)
-    gains = np.maximum(scores + theta.offsets(made.source)[:, None] + prior.log_odds, 0)
-    peers = {"SciPy linear_sum_assignment": by_scipy, "POT emd": by_pot}
-    best = min((stopwatch(ours) for _ in range(3)), key=lambda run: run[1])
-    for name, peer in peers.items():
+    log_odds = 0.5
+    scores = words.queries.astype(np.float64) @ words.targets.T.astype(np.float64)
+    gains = np.maximum(scores + words.offsets[:, None] + log_odds, 0)
+    runs = [stopwatch(partial(find_matching, words, log_odds, dense=True)) for _ in range(3)]
+    best, best_cpu, _ = min(runs, key=lambda run: run[1])
+    for name, peer in {"SciPy linear_sum_assignment": by_scipy, "POT emd": by_pot}.items():
         objective, cpu, _ = stopwatch(partial(peer, gains))
-        if abs(objective - best[0].objective) > AGREEMENT * objective:
-            raise ArithmeticError(f"our dense optimum is {best[0].objective!r}, that of {name} is {objective!r}")
+        if abs(objective - best.objective) > AGREEMENT * objective:
+            raise ArithmeticError(f"our dense optimum is {best.objective!r}, that of {name} is {objective!r}")
         yield Result(
             name="dense",
-            case=f"{len(made.source):,} x {len(made.target):,} x {DIMENSION}, good map, log-odds 0.5, search included",
+            case=f"{len(gains):,} x {len(gains):,} x {DIMENSION}, good map, log-odds {log_odds:g}, search included",
             unit="CPU s",
-            ours=best[1],
+            ours=best_cpu,
             peer_name=f"{name}, without its array",
             peer=cpu,
-            details={"objective": objective, "certificate_gap": best[0].gap},
+            details={"objective": objective, "certificate_gap": best.gap},
         )
 
 
@@ -118,8 +109,3 @@ def by_pot(gains: Floats) -> float:
     weights = np.full(len(gains), 1 / len(gains))
     plan = ot.emd(weights, weights, -gains, numItermax=10_000_000)
     return float((plan * gains).sum() * len(gains))
-
-
-def keys(matching: Matching, width: int) -> Indices:
-    """Give one number for each pair."""
-    return matching.source * width + matching.target

@@ -1,10 +1,9 @@
 """Realistic input: two made-up languages, and the candidate graphs of a good and of a poor map between them.
 
-A word's meaning lies in a cluster, clusters lie in topics, and both are of very different sizes. Each language shows
-the meaning through noise that grows with the word's rank and differs from word to word, turns it by a rotation of
-its own, orders it by a frequency of its own, and has a quarter of its words to itself. The constants were set so that
-at 20,000 words the cosines of the nearest neighbours, their margins and their hubs (the most popular target is a
-neighbour of more than a hundred sources) are close to those of real English and French vectors.
+A word's meaning lies in a cluster and clusters lie in topics, both of very different sizes. Each language adds noise
+that grows with the word's rank, a rotation and a frequency order of its own, and has a quarter of its words to itself.
+The constants were chosen so that at 20,000 words the cosines of the nearest neighbours, their margins and their hubs
+(the most frequent neighbour belongs to more than a hundred sources) are close to those of real English and French.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from pathlib import Path
 import numpy as np
 
 from bilex.matching.graph import Graph
-from bilex.model.theta import Theta
+from bilex.model.theta import MappedWords, Theta
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.local import LocalEngine
 
-__all__ = ["MAPS", "Languages", "candidate_graph", "fitted_map", "languages", "mapped", "unit_vectors"]
+__all__ = ["MAPS", "Languages", "candidate_graph", "languages", "map_words", "unit_vectors"]
 
 DIMENSION = 100
 MAPS = {"good": 5_000, "poor": 100}  # the seed pairs that Procrustes gets: the most frequent ones, or random ones
 NEIGHBOURS = 10
 OWN_WORDS = 0.25
-VERSION = 1  # of the recipe: part of the name of what is cached
+VERSION = 1  # of the recipe, in the name of the cached file
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +39,7 @@ class Languages:
 
 
 def languages(words: int, dimension: int = DIMENSION, seed: int = 0) -> Languages:
-    """Make two languages of that many words; the same ones for the same seed."""
+    """Generate two languages of that many words."""
     generator = np.random.default_rng(seed)
     spectrum = np.arange(1, dimension + 1) ** -0.2
 
@@ -76,45 +75,39 @@ def normalised(vectors: Floats) -> Vectors:
 
 
 def unit_vectors(words: int, dimension: int, seed: int) -> Vectors:
-    """Give random unit vectors, made in place: for measuring memory, not quality."""
+    """Return random unit vectors, made in place: for measuring memory, not quality."""
     vectors = np.random.default_rng(seed).standard_normal((words, dimension), np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors
 
 
-def mapped(words: int, dimension: int) -> tuple[Vectors, Vectors]:
-    """Give the queries that a good map makes of the source words, and the targets: the input of a search."""
-    made = languages(words, dimension)
-    return fitted_map(made, "good").queries(made.source), made.target
-
-
-def candidate_graph(words: int, map_name: str, k: int) -> Graph:
-    """Give the graph of each source's k best targets under that map, with the weights of the model."""
-    indices, weights = neighbours(words, map_name)
-    rows = np.repeat(np.arange(words), k)
-    return Graph.from_edges(rows, indices[:, :k].ravel(), weights[:, :k].ravel(), (words, words))
-
-
-def neighbours(words: int, map_name: str) -> tuple[Indices, Floats]:
-    """Search the nearest targets of every source, or take them from an earlier run's temporary file."""
-    cached = Path(tempfile.gettempdir()) / f"bilex-benchmark-{VERSION}-{map_name}-{words}.npz"
-    if cached.exists():
-        with np.load(cached) as arrays:
-            return arrays["indices"], arrays["weights"]
-    made = languages(words)
-    theta = fitted_map(made, map_name)
-    found = LocalEngine().top_k(theta.queries(made.source), made.target, NEIGHBOURS)
-    weights = found.scores + theta.offsets(made.source)[:, None]
-    partial = cached.with_suffix(f".{os.getpid()}.npz")  # so that nobody reads half a file
-    np.savez(partial, indices=found.indices, weights=weights)
-    partial.replace(cached)
-    return found.indices, weights
-
-
-def fitted_map(made: Languages, map_name: str) -> Theta:
-    """Fit Ω to the seed of a good or of a poor map."""
+def map_words(made: Languages, map_name: str) -> MappedWords:
+    """Map the words by Ω from the seed of a good or of a poor map."""
     rows, columns = made.pairs
     size = min(MAPS[map_name], len(rows))
     poor = map_name == "poor"
     seed = np.random.default_rng(1).choice(len(rows), size, replace=False) if poor else np.arange(size)
-    return Theta.from_pairs(made.source[rows[seed]], made.target[columns[seed]])
+    theta = Theta.from_pairs(made.source[rows[seed]], made.target[columns[seed]])
+    return MappedWords(theta, made.source, made.target)
+
+
+def candidate_graph(words: int, map_name: str, k: int, log_odds: float = 0.0) -> Graph:
+    """Return the graph of each source's k best targets under that map, with the weights of the model."""
+    indices, weights = neighbours(words, map_name)
+    rows = np.repeat(np.arange(words), k)
+    return Graph.from_edges(rows, indices[:, :k].ravel(), weights[:, :k].ravel() + log_odds, (words, words))
+
+
+def neighbours(words: int, map_name: str) -> tuple[Indices, Floats]:
+    """Search for the nearest targets of every source, or read them from the temporary file of an earlier run."""
+    cached = Path(tempfile.gettempdir()) / f"bilex-benchmark-{VERSION}-{map_name}-{words}.npz"
+    if cached.exists():
+        with np.load(cached) as arrays:
+            return arrays["indices"], arrays["weights"]
+    mapped = map_words(languages(words), map_name)
+    found = LocalEngine().top_k(mapped.queries, mapped.targets, NEIGHBOURS)
+    weights = found.scores + mapped.offsets[:, None]
+    partial = cached.with_suffix(f".{os.getpid()}.npz")  # so that no other process reads half a file
+    np.savez(partial, indices=found.indices, weights=weights)
+    partial.replace(cached)
+    return found.indices, weights

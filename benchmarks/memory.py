@@ -16,7 +16,10 @@ import numpy as np
 
 from benchmarks.graphs import unit_vectors
 from benchmarks.results import Result, promise
-from bilex.em.em import Settings, fit
+from bilex.em.context import Context
+from bilex.em.em import fit
+from bilex.matching.graph import RowPairs
+from bilex.methods import METHODS
 from bilex.model.prior import Prior
 from bilex.search.local import LocalEngine
 
@@ -54,13 +57,13 @@ def measure(words: int, dimension: int) -> tuple[float, float, int]:
 
 def run(words: int, dimension: int) -> tuple[float, float, int]:
     """Return the resident size before the fit and the largest one after it, in MB, and the number of pairs."""
-    settings = Settings(prior=Prior(log_odds=LOG_ODDS), candidates=3, max_iterations=2)
+    method, prior = METHODS["ruder2018"].with_changes({"max_iterations": 2}), Prior(log_odds=LOG_ODDS)
     source, target = unit_vectors(words, dimension, 0), unit_vectors(words, dimension, 1)
     seed = np.arange(min(SEED_PAIRS, words))
     tiny = np.arange(100)
-    fit(source[tiny], target[tiny], (tiny, tiny), settings, LocalEngine())
+    fit(source[tiny], target[tiny], RowPairs(tiny, tiny), method, prior, Context(LocalEngine()))
     loaded = resident_size()
-    found = fit(source, target, (seed, seed), settings, LocalEngine())
+    found = fit(source, target, RowPairs(seed, seed), method, prior, Context(LocalEngine()))
     return loaded, largest_resident_size(), len(found.matching)
 
 

@@ -1,4 +1,4 @@
-"""Other solvers of the E-step's problem, given the formulation that suits them best.
+"""Other solvers of the E-step's problem, each with the formulation that suits it best.
 
 They solve square assignment problems with a perfect matching, so the null options must be made explicit (the paper's
 appendix): source j gets a dummy target of its own and target i a dummy source of its own, at weight 0. A dummy source
@@ -39,18 +39,18 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Run:
-    """What one call of a solver found and took."""
+    """The objective and the time of one call of a solver."""
 
     objective: float
     cpu: float
     wall: float
 
 
-def assignment(graph: Graph, log_odds: float) -> Assignment:
+def assignment(graph: Graph) -> Assignment:
     """Write the partial matching problem of a graph as an assignment problem."""
     n_sources, n_targets = graph.n_sources, graph.n_targets
-    keep = graph.weights + log_odds > 0
-    rows, columns, weights = graph.rows[keep], graph.indices[keep], graph.weights[keep] + log_odds
+    keep = graph.weights > 0
+    rows, columns, weights = graph.rows[keep], graph.indices[keep], graph.weights[keep]
     sources, targets = np.arange(n_sources), np.arange(n_targets)
     all_rows = np.concatenate([rows, sources, n_sources + targets, n_sources + columns])
     all_columns = np.concatenate([columns, n_targets + sources, targets, n_targets + rows])
@@ -96,7 +96,7 @@ PEERS: dict[str, Callable[[Assignment], float]] = {"lapmod": lapmod, "ortools": 
 
 
 def run(peer: str, problem: Assignment, limit: int) -> Run | None:
-    """Let a peer solve it in a process of its own; nothing if it takes more than `limit` seconds of CPU time.
+    """Run a peer in a process of its own; return None if it takes more than `limit` seconds of CPU time.
 
     Only the call of the solver is timed: neither the building of its problem nor the start of the process.
     """
@@ -129,9 +129,9 @@ def work(peer: str, problem: Assignment, limit: int, sender: Connection) -> None
 
 
 def settle_allocator() -> None:
-    """Put the C library's allocator in the state it has in a program that has worked for a while.
+    """Put the C library's allocator in the state it has in a program that has run for a while.
 
-    In a fresh process glibc maps each block above 128 kB anew, until a larger one was freed. `lapmod` allocates such
-    blocks for every path it searches, and at 100,000 words the page faults made it nine times slower than it need be.
+    A fresh process of glibc maps each block above 128 kB anew, until a larger one was freed. `lapmod` allocates such
+    blocks for every path it searches, and at 100,000 words the page faults made it nine times slower.
     """
     np.ones(3_000_000)

@@ -11,7 +11,11 @@ from statistics import median
 
 from benchmarks.graphs import languages
 from benchmarks.results import Result, cpu_time, promise
-from bilex.em.em import Settings, fit
+from bilex.em.context import Context
+from bilex.em.em import fit
+from bilex.matching.graph import RowPairs
+from bilex.methods import METHODS
+from bilex.model.prior import Prior
 from bilex.numerics.types import Indices, Vectors
 from bilex.search.engine import Neighbours
 from bilex.search.local import LocalEngine
@@ -52,24 +56,24 @@ def benchmark(quick: bool) -> Iterator[Result]:
     """Run EM from a large seed on made-up languages, and on real vectors where they are available."""
     words, dimension = (QUICK_WORDS, QUICK_DIMENSION) if quick else (WORDS, DIMENSION)
     made = languages(words, dimension)
-    seed = made.pairs[0][:SEED_PAIRS], made.pairs[1][:SEED_PAIRS]
+    seed = RowPairs(made.pairs[0][:SEED_PAIRS], made.pairs[1][:SEED_PAIRS])
     yield measure("made-up languages", made.source, made.target, seed, quick)
     data = Path(os.environ.get("BILEX_SHARED_DATA", "../shared/data"))
     if data.is_dir() and not quick:
         source, target = (load(data / f"{name}.vec.gz", None).normalise() for name in ("en", "fr"))
         pairs = find_seed(str(data / "dictionaries" / "en-fr.0-5000.txt"), source, target)
         yield measure(
-            "real English and French", source.vectors, target.vectors, (pairs.source, pairs.target), True
+            "real English and French", source.vectors, target.vectors, RowPairs(pairs.source, pairs.target), True
         )
 
 
-def measure(name: str, source: Vectors, target: Vectors, seed: tuple[Indices, Indices], quick: bool) -> Result:
+def measure(name: str, source: Vectors, target: Vectors, seed: RowPairs, quick: bool) -> Result:
     """Run EM with reuse, and compare the searches of its last iterations with the first one, which is full."""
-    settings = Settings(tolerance=0.0, max_iterations=ITERATIONS)
+    method = METHODS["ruder2018"].with_changes({"tolerance": 0.0, "max_iterations": ITERATIONS})
     engine = TimedEngine(ReusingEngine(LocalEngine()))
     LocalEngine().top_k(source[:100], target[:1000], 3)  # compiles
     started = time.perf_counter()
-    fit(source, target, seed, settings, engine)
+    fit(source, target, seed, method, Prior(), Context(engine))
     wall = time.perf_counter() - started
     settled = median(engine.seconds[-3:])
     full = engine.seconds[0]

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from benchmarks import memory, peers
-from benchmarks.graphs import candidate_graph, mapped
+from benchmarks.graphs import candidate_graph, languages, map_words
 from benchmarks.results import Result, stopwatch
 from benchmarks.topk import float32
+from bilex.matching.graph import Capacities
 from bilex.matching.solver import solve
-from bilex.model.prior import Prior
 from bilex.search.local import LocalEngine
 
 __all__ = ["benchmark"]
@@ -27,7 +27,7 @@ PEER_LIMIT = 60
 
 def benchmark(quick: bool) -> Iterator[Result]:
     """Measure every size."""
-    solve(candidate_graph(QUICK_WORDS[0], "good", 3), Prior())  # compiles
+    solve(candidate_graph(QUICK_WORDS[0], "good", 3), Capacities())  # compiles
     dimension = QUICK_DIMENSION if quick else DIMENSION
     for words in QUICK_WORDS if quick else WORDS:
         yield from matchings(words)
@@ -39,16 +39,16 @@ def matchings(words: int) -> Iterator[Result]:
     """Time the matching, certificate included, beside lapmod."""
     for k in CANDIDATES:
         graph = candidate_graph(words, "good", k)
-        cpu = min(stopwatch(partial(solve, graph, Prior()))[1] for _ in range(3))
-        run = peers.run("lapmod", peers.assignment(graph, 0.0), PEER_LIMIT)
+        cpu = min(stopwatch(partial(solve, graph, Capacities()))[1] for _ in range(3))
+        run = peers.run("lapmod", peers.assignment(graph), PEER_LIMIT)
         peer = PEER_LIMIT if run is None else run.cpu
         yield point("matching", words, k, "CPU s", cpu, "lapmod", peer, exceeded=run is None)
 
 
 def searches(words: int, dimension: int) -> Iterator[Result]:
     """Time a search for all words, from a sample of them."""
-    queries, targets = mapped(words, dimension)
-    sample = queries[:: max(1, words // SAMPLE)][:SAMPLE].copy()
+    mapped = map_words(languages(words, dimension), "good")
+    sample, targets = mapped.queries[:: max(1, words // SAMPLE)][:SAMPLE].copy(), mapped.targets
     share = words / len(sample)
     for k in CANDIDATES:
         ours = stopwatch(partial(LocalEngine().top_k, sample, targets, k))[1] * share

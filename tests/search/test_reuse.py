@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.em.em import Settings, fit
+from bilex.em.context import Context
+from bilex.em.em import fit
+from bilex.matching.graph import RowPairs
+from bilex.methods import METHODS
+from bilex.model.prior import Prior
 from bilex.numerics.types import Indices, Vectors
 from bilex.search.engine import Neighbours
 from bilex.search.local import LocalEngine
@@ -43,7 +47,8 @@ def test_equals_a_full_search_at_every_iteration_of_em() -> None:
     noisy = source @ turn.T + 0.16 * rng.normal(size=source.shape)
     target = (noisy / np.linalg.norm(noisy, axis=1, keepdims=True)).astype(np.float32)
     engine, pairs = ComparingEngine(), np.arange(12)
-    result = fit(source, target, (pairs, pairs), Settings(tolerance=0, max_iterations=10), engine)
+    method = METHODS["ruder2018"].with_changes({"tolerance": 0.0, "max_iterations": 10})
+    result = fit(source, target, RowPairs(pairs, pairs), method, Prior(), Context(engine))
     assert len(engine.searched) == len(result.iterations) > 3
     assert engine.searched[0] == 200
     assert engine.searched[-1] < 100  # once the map has settled, most answers still hold
