@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bilex.matching.graph import Capacities, Graph, Matching
 
 from bilex.matching.candidates import candidate_graph
+from bilex.matching.graph import Capacities, Graph, Matching
 from bilex.matching.solver import solve
 from bilex.model.theta import MappedWords, Theta
 from bilex.model.weights import likelihood

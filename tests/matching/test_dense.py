@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bilex.matching.graph import Matching, RowPairs
 from scipy.optimize import linear_sum_assignment
 
 from bilex.matching.candidates import candidate_graph
 from bilex.matching.dense import dense_matching
+from bilex.matching.graph import Matching, RowPairs
 from bilex.matching.solver import solve
 from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords, Theta

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bilex.matching.graph import Capacities, Graph, Matching
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bilex.errors import BilexError
 from bilex.matching import solver
+from bilex.matching.graph import Capacities, Graph, Matching
 from bilex.matching.solver import CertificateError, certificate, solve
 from tests import oracles
 from tests.oracles import Edges
