@@ -65,7 +65,7 @@ def check_run(run: bilex.Run) -> None:
         assert abs(iteration["mean_cosine"]) <= 1 + 1e-6
         if iteration["certificate_gap"] is not None:
             assert iteration["certificate_gap"] <= GAP_LIMIT * max(1, iteration["pairs"]) * 2
-    if run.theta.target_map is None and run.info["configuration"]["method"]["maps"] == "orthogonal":
+    if run.theta.target_map is None and run.info["configuration"]["method"]["map"]["kind"] == "orthogonal":
         np.testing.assert_allclose(run.theta.omega @ run.theta.omega.T, np.eye(len(run.theta.omega)), atol=1e-9)
 
 
