@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
 from bilex.errors import BilexError
-from bilex.numerics.threads import single_threaded_blas, thread_count
+from bilex.numerics.threads import blas_controller, single_threaded_blas, thread_count
 from bilex.search.local import LocalEngine
 
 
@@ -49,8 +48,7 @@ def test_without_affinity_the_cores_of_the_machine(
 
 
 def blas_threads() -> set[int]:
-    np.ones((2, 2)) @ np.ones((2, 2))
-    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+    return {pool["num_threads"] for pool in blas_controller().info() if pool["user_api"] == "blas"}
 
 
 def test_blas_is_single_threaded_inside_and_as_before_outside() -> None:
