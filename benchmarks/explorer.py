@@ -23,7 +23,7 @@ from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings
 from bilex.web.app import create_app
 from bilex.web.explorer import Explorer
-from bilex.web.security import cookie_of
+from bilex.web.security import cookie_name
 
 WORDS, QUESTIONS, PORT = 200_000, 60, 8765
 
@@ -62,7 +62,7 @@ def main() -> None:
         ],
         "a page with a text": [("entries", {"sort": "source", "text": word[:2]}) for word in words],
     }
-    cookies = {cookie_of(PORT): "token"}
+    cookies = {cookie_name(PORT): "token"}
     app = create_app(explorer, PORT, "token")
     with TestClient(app, base_url=f"http://127.0.0.1:{PORT}", cookies=cookies) as client:
         for name, asked in questions.items():

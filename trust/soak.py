@@ -1,4 +1,4 @@
-"""Fifty clients at once ask `bilex explore` for pages, words and entries and decide about entries, without a pause.
+"""Fifty clients at once request pages, words and entries from `bilex explore` and decide about entries, without pause.
 
 Every request has to be answered with status 200, a decision that was confirmed has to be in the review afterwards,
 and the server's memory has to stay flat: the median of the last third of the time at most 2% above the middle third's.
@@ -14,7 +14,9 @@ import statistics
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -23,21 +25,21 @@ import httpx
 
 import bilex
 from bilex.lexicon.lexicon import Lexicon
-from bilex.lexicon.reviews import Pair, Reviews
+from bilex.lexicon.reviews import Reviews, WordPair
 from tests.languages import make_languages
-from tests.web.helpers import let_in, serving
+from tests.web.helpers import logged_in, serving
 
 __all__ = ["load", "run"]
 
 TITLE = "The server under load"
 CLIENTS = 50
-VERDICTS = ("accepted", "rejected")
-FLAT = 0.02  # a share of the memory
+DECISIONS = ("accepted", "rejected")
+MAX_GROWTH = 0.02  # a share of the memory
 
 
 @dataclass
 class Tally:
-    """What the clients saw."""
+    """The answers that the clients got, and the server's memory in MB."""
 
     requests: int = 0
     failures: list[str] = field(default_factory=list)
@@ -45,8 +47,8 @@ class Tally:
     memory: list[float] = field(default_factory=list)
 
 
-def questions(dice: random.Random, pairs: list[Pair]) -> tuple[str, ...]:
-    """Think of some requests that a page would make."""
+def page_requests(dice: random.Random, pairs: list[WordPair]) -> tuple[str, ...]:
+    """Return some requests that a page would make."""
     side, word = dice.choice([*zip(("source", "target"), dice.choice(pairs), strict=True)])
     sort = dice.choice(("score", "frequency", "source"))
     return (
@@ -58,24 +60,26 @@ def questions(dice: random.Random, pairs: list[Pair]) -> tuple[str, ...]:
     )
 
 
-def visit(address: str, number: int, clients: int, pairs: list[Pair], until: float, tally: Tally) -> None:
-    """Be one client until the time is over, or the server is; each decides about entries of its own."""
+def visit(
+    address: str, number: int, clients: int, pairs: list[WordPair], goes_on: Callable[[int], bool], tally: Tally
+) -> None:
+    """Act as one client, which decides about entries of its own; `goes_on` tells whether to start another round."""
     dice = random.Random(number)
     versions = dict.fromkeys(range(number, len(pairs), clients), 0)
     try:
-        with let_in(address) as client:
-            while time.monotonic() < until:
-                for path in questions(dice, pairs):
+        with logged_in(address) as client:
+            for _ in takewhile(goes_on, count()):
+                for path in page_requests(dice, pairs):
                     answer = client.get(path)
                     tally.requests += 1
                     if answer.status_code != 200:
                         tally.failures.append(f"{path}: {answer.status_code} {answer.text[:100]}")
-                entry, verdict = dice.choice(list(versions)), dice.choice(VERDICTS)
-                body = {"entry": entry, "version": versions[entry], "verdict": verdict}
+                entry, decision = dice.choice(list(versions)), dice.choice(DECISIONS)
+                body = {"entry": entry, "version": versions[entry], "decision": decision}
                 answer = client.post("/api/decide", json=body)
                 tally.requests += 1
                 if answer.status_code == 200:
-                    tally.confirmed[entry] = verdict
+                    tally.confirmed[entry] = decision
                     versions[entry] = answer.json()["row"]["version"]
                 else:
                     tally.failures.append(f"decide: {answer.status_code} {answer.text[:100]}")
@@ -84,18 +88,18 @@ def visit(address: str, number: int, clients: int, pairs: list[Pair], until: flo
 
 
 def resident(process: int) -> float:
-    """Give a process's memory in MB."""
+    """Return a process's memory in MB."""
     status = Path(f"/proc/{process}/status").read_text("ascii")
     return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
 
 
-def load(folder: Path, seconds: float, clients: int = CLIENTS) -> Tally:
-    """Let the clients loose on the server of a run, and watch its memory."""
+def load(folder: Path, seconds: float = 0.0, rounds: int = 0, clients: int = CLIENTS) -> Tally:
+    """Serve a run to many clients for so many seconds, or so many rounds each, and watch the server's memory."""
     tally = Tally()
     pairs = pairs_of(folder)
     with serving(folder) as (server, address):
         until = time.monotonic() + seconds
-        arguments = (clients, pairs, until, tally)
+        arguments = (clients, pairs, lambda done: done < rounds or time.monotonic() < until, tally)
         threads = [threading.Thread(target=visit, args=(address, number, *arguments)) for number in range(clients)]
         for thread in threads:
             thread.start()
@@ -108,7 +112,7 @@ def load(folder: Path, seconds: float, clients: int = CLIENTS) -> Tally:
     return tally
 
 
-def pairs_of(folder: Path) -> list[Pair]:
+def pairs_of(folder: Path) -> list[WordPair]:
     """Read the pairs of a run's lexicon in their order."""
     lexicon = Lexicon.load(folder / "lexicon.tsv")
     return [*zip(lexicon.source, lexicon.target, strict=True)]
@@ -118,47 +122,49 @@ def missing(folder: Path, confirmed: dict[int, str]) -> list[str]:
     """List the confirmed decisions that the review does not hold."""
     pairs = pairs_of(folder)
     with Reviews(folder) as reviews:
-        held = {entry: reviews[pairs[entry]].verdict for entry in confirmed}
+        held = {entry: reviews[pairs[entry]].kind for entry in confirmed}
     return [
-        f"entry {entry}: {held[entry]}, not {verdict}" for entry, verdict in confirmed.items() if held[entry] != verdict
+        f"entry {entry}: {held[entry]}, not {decision}"
+        for entry, decision in confirmed.items()
+        if held[entry] != decision
     ]
 
 
 def growth(memory: list[float]) -> float:
-    """Give how much the last third is above the middle third, in MB."""
+    """Return by how much the last third is above the middle third, in MB."""
     third = len(memory) // 3
     return statistics.median(memory[-third:]) - statistics.median(memory[third:-third])
 
 
 def review_and_kill(folder: Path, dice: random.Random, confirmed: dict[int, str]) -> int:
-    """Decide as fast as the server confirms it, and kill the server somewhere in between; count what it confirmed."""
+    """Decide as fast as the server confirms, kill the server in between, and return the number of confirmed decisions."""
     decisions = 0
-    with serving(folder) as (server, address), let_in(address) as client:
+    with serving(folder) as (server, address), logged_in(address) as client:
         before = dice.randrange(3, 30)
         try:
             while True:
                 if decisions == before:
                     threading.Timer(dice.random() / 20, server.kill).start()
-                entry, verdict = dice.randrange(100), dice.choice(VERDICTS)
+                entry, decision = dice.randrange(100), dice.choice(DECISIONS)
                 row = client.get(f"/api/entry?entry={entry}").json()
-                body = {"entry": entry, "version": row["version"], "verdict": verdict}
+                body = {"entry": entry, "version": row["version"], "decision": decision}
                 confirmed.pop(entry, None)  # until it is confirmed, either is right
                 if client.post("/api/decide", json=body).status_code == 200:
-                    confirmed[entry] = verdict
+                    confirmed[entry] = decision
                     decisions += 1
         except httpx.TransportError:
             return decisions
 
 
 def make_run(folder: Path) -> Path:
-    """Learn a small run to serve."""
+    """Induce a small run to serve."""
     languages = make_languages(3000, 50, 400)
     bilex.induce(languages.source, languages.target).save(folder / "run")
     return folder / "run"
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Try both."""
+    """Run both trials."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = make_run(Path(temporary))
         tally = load(folder, 4 if quick else 60)
@@ -168,7 +174,7 @@ def run(quick: bool) -> dict[str, Any]:
             decisions += review_and_kill(folder, dice, confirmed)
             lost += missing(folder, confirmed)
     grown = growth(tally.memory)
-    flat = grown <= (5 if quick else 1) * FLAT * statistics.median(tally.memory)  # the start takes some seconds
+    flat = grown <= (5 if quick else 1) * MAX_GROWTH * statistics.median(tally.memory)  # the start takes some seconds
     return {
         "ok": flat and not tally.failures and not lost,
         "figures": {

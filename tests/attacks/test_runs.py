@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bilex.lexicon.reviews.database import SCHEMA
+from bilex.lexicon.review_database import SCHEMA
 from tests.attacks.forgeries import HUGE, forge_manifest, forge_model, heavy, resign, safetensors
 from tests.attacks.guard import Guard
 from tests.attacks.test_vectors import refused

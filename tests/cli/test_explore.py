@@ -13,7 +13,7 @@ import pytest
 from bilex import Run
 from bilex.lexicon.reviews import Reviews
 from tests.cli.helpers import Bilex, contents, refused
-from tests.web.helpers import let_in, serving
+from tests.web.helpers import logged_in, serving
 
 
 @pytest.mark.parametrize("harm", ["missing", "empty", "half", "manifest", "damaged", "review"])
@@ -48,13 +48,13 @@ def test_it_serves_until_ctrl_c(work: Path) -> None:
     before = contents(work / "run")
     with serving(work / "run") as (server, address):
         assert httpx.get(address.partition("?")[0]).status_code == 403
-        with let_in(address) as browser:
+        with logged_in(address) as browser:
             assert browser.get("/").status_code == 200
             assert browser.get("/api/word", params={"side": "source", "word": "s1"}).json()["word"] == "s1"
         server.send_signal(signal.SIGINT)
         assert server.wait(30) == 0
         assert server.stderr is not None
-        assert server.stderr.read() == "Ctrl-C ends it\n"
+        assert server.stderr.read() == "Press Ctrl-C to stop\n"
     assert contents(work / "run") == before  # looking leaves nothing behind
 
 
@@ -103,12 +103,12 @@ def test_the_browser_is_started_with_a_key_that_works_once(work: Path, monkeypat
 
 
 def test_the_next_port_is_taken(work: Path) -> None:
-    from bilex.cli.explore import USUAL, bind
+    from bilex.cli.explore import DEFAULT_PORT, bind
 
     with bind(None) as first, bind(None) as second:
         ports = first.getsockname()[1], second.getsockname()[1]
         assert ports[0] != ports[1]
-        assert all(port >= USUAL for port in ports)
+        assert all(port >= DEFAULT_PORT for port in ports)
         assert first.getsockname()[0] == "127.0.0.1"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bilex as package
-from bilex.cli.export import suffixed
+from bilex.cli.export import names_of_sides
 from bilex.lexicon.lexicon import Lexicon
 from bilex.lexicon.reviews import Reviews
 from bilex.runs.run import Run
@@ -164,8 +164,8 @@ def test_names_of_languages_never_lead_elsewhere(bilex: Bilex, hostile: Path, tm
     folder.mkdir(parents=True)
     bilex("export", hostile, "--format", "bin", "-o", folder / "m.bin")
     assert sorted(contents(tmp_path)) == ["a", "a/b", "a/b/m.source.bin", "a/b/m.target.bin"]
-    assert suffixed("m.vec.gz", "cc.en", "fr") == {"source": "m.en.vec.gz", "target": "m.fr.vec.gz"}
-    assert suffixed("m.vec", "en", "EN") == {"source": "m.source.vec", "target": "m.target.vec"}
+    assert names_of_sides("m.vec.gz", "cc.en", "fr") == {"source": "m.en.vec.gz", "target": "m.fr.vec.gz"}
+    assert names_of_sides("m.vec", "en", "EN") == {"source": "m.source.vec", "target": "m.target.vec"}
 
 
 def test_wrong_usage_is_one_line(bilex: Bilex, work: Path) -> None:

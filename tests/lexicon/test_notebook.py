@@ -16,12 +16,12 @@ import pytest
 
 import bilex
 from bilex.errors import BilexError
-from bilex.lexicon.formats import legible
+from bilex.lexicon.text import xml_safe
 from bilex.vectors.embeddings import Embeddings
 from tests.hostile import HOSTILE, hostile_lexicon
 from tests.languages import Languages, make_languages
 
-TUTORIAL = Path(__file__).parent.parent / "docs" / "tutorial.ipynb"
+TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.ipynb"
 ALLOWED = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "bdi"}
 
 
@@ -74,8 +74,8 @@ def test_hostile_words_are_text() -> None:
         page = Page(part._repr_html_())
         assert set(page.tags) <= ALLOWED
         for word in part.source:
-            assert legible(word) in "".join(page.texts)
-            assert f"<bdi>{html.escape(legible(word))}</bdi>" in part._repr_html_()
+            assert xml_safe(word) in "".join(page.texts)
+            assert f"<bdi>{html.escape(xml_safe(word))}</bdi>" in part._repr_html_()
 
 
 def test_a_run_shows_what_it_is(languages: Languages) -> None:

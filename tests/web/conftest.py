@@ -13,7 +13,7 @@ import bilex
 from bilex.vectors.embeddings import Embeddings
 from bilex.web.app import create_app
 from bilex.web.explorer import Explorer
-from bilex.web.security import cookie_of
+from bilex.web.security import cookie_name
 from tests.languages import make_languages
 from tests.web.helpers import ADDRESS, HOSTILE, PORT, TOKEN
 
@@ -40,7 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def made_sparse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that leaves words alone, made once. Do not change it."""
+    """A run with unmatched words, made once. Do not change it."""
     return make_run(tmp_path_factory.mktemp("made") / "run", complete=False)
 
 
@@ -52,7 +52,7 @@ def folder(made: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sparse(made_sparse: Path, tmp_path: Path) -> Iterator[Explorer]:
-    """A fresh copy of the run that leaves words alone, opened."""
+    """A fresh copy of the run with unmatched words, opened."""
     opened = Explorer.open(shutil.copytree(made_sparse, tmp_path / "sparse"))
     yield opened
     opened.close()
@@ -67,9 +67,9 @@ def explorer(folder: Path) -> Iterator[Explorer]:
 
 @pytest.fixture
 def client(explorer: Explorer) -> Iterator[TestClient]:
-    """The page's own requests: the right host, origin, token and cookie."""
+    """A client that sends the page's own requests: the right host, origin, token and cookie."""
     app = create_app(explorer, PORT, TOKEN)
     headers = {"x-bilex-token": TOKEN, "origin": ADDRESS}
-    cookies = {cookie_of(PORT): TOKEN}
+    cookies = {cookie_name(PORT): TOKEN}
     with TestClient(app, base_url=ADDRESS, headers=headers, cookies=cookies, raise_server_exceptions=False) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""What the tests of the explorer share."""
+"""Helpers for the tests of the explorer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx
 
 from tests.cli.helpers import COMMAND
 
-__all__ = ["ADDRESS", "HOSTILE", "PORT", "TOKEN", "let_in", "serving"]
+__all__ = ["ADDRESS", "HOSTILE", "PORT", "TOKEN", "logged_in", "serving"]
 
 PORT = 8765
 ADDRESS = f"http://127.0.0.1:{PORT}"
@@ -32,7 +32,7 @@ HOSTILE = (
 
 @contextmanager
 def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run ``bilex explore`` as a process of its own; give it and its address."""
+    """Run ``bilex explore`` as a process of its own; yield it and its address."""
     command = [*COMMAND, "explore", str(folder), "--no-browser", "--port", "0", *arguments]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert server.stdout is not None
@@ -49,8 +49,8 @@ def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[st
 
 
 @contextmanager
-def let_in(address: str) -> Iterator[httpx.Client]:
-    """Give a client that may ask and change all that the page may."""
+def logged_in(address: str) -> Iterator[httpx.Client]:
+    """Yield a client with the rights of the page."""
     place, _, token = address.partition("/?key=")
     headers = {"x-bilex-token": token, "origin": place}
     with httpx.Client(base_url=place, headers=headers, timeout=60) as client:

@@ -103,11 +103,11 @@ def cells(word: ComparedWord) -> tuple[str, ...]:
 
 def print_tsv(words: Sequence[ComparedWord]) -> None:
     """Print a header and a line for each word, separated by tabs."""
-    from bilex.lexicon.lexicon import plain
+    from bilex.lexicon.text import tsv_cell
 
     click.echo("\t".join(HEADER))
     for word in words:
-        click.echo("\t".join(map(plain, cells(word))))
+        click.echo("\t".join(map(tsv_cell, cells(word))))
 
 
 def print_table(words: Sequence[ComparedWord]) -> None:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["explore"]
 
 HOST = "127.0.0.1"  # never another: the page has no password
-USUAL, TRIED = 8765, 20
+DEFAULT_PORT, PORTS_TRIED = 8765, 20
 
 
 @click.command()
 @run_argument
-@click.option("--port", type=click.IntRange(0, 65535), help=f"Where to serve.  [default: {USUAL}, or the next free]")
+@click.option("--port", type=click.IntRange(0, 65535), help=f"The port.  [default: {DEFAULT_PORT}, or the next free]")
 @click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
 @click.option(
     "--subwords",
@@ -50,16 +50,16 @@ def explore(run: str, port: int | None, no_browser: bool, subwords: tuple[str, .
             reporter.stage(f"reading {run}")
             explorer = Explorer.open(run, subwords)
         token = secrets.token_urlsafe(32)
-        with contextlib.suppress(KeyboardInterrupt):  # which is how it is meant to end
+        with contextlib.suppress(KeyboardInterrupt):  # the usual way to stop it
             click.echo(f"http://{HOST}:{listening.getsockname()[1]}/?key={token}")
             if not quiet:
-                click.echo("Ctrl-C ends it", err=True)
+                click.echo("Press Ctrl-C to stop", err=True)
             serve(explorer, listening, token, browser=not no_browser)
 
 
 def bind(port: int | None) -> socket.socket:
-    """Take the port that was asked for, 0 for any; or the usual one, or the next that is free."""
-    ports = [port] if port is not None else [*range(USUAL, USUAL + TRIED), 0]
+    """Listen on the port, 0 for any; by default on the usual one or the next that is free."""
+    ports = [port] if port is not None else [*range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TRIED), 0]
     for number in ports:
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -76,24 +76,24 @@ def bind(port: int | None) -> socket.socket:
 
 
 def serve(explorer: Explorer, listening: socket.socket, token: str, *, browser: bool) -> None:
-    """Serve the page until Ctrl-C; open it in a browser if asked to.
+    """Serve the page until Ctrl-C, and open it in a browser if asked to.
 
-    Other users see the arguments of a browser that is started, so its address has a key that works once.
+    Other users can see the arguments of a browser that is started, so its address has a key that works once.
     """
     import uvicorn
 
     from bilex.web.app import create_app
 
-    port, once = listening.getsockname()[1], secrets.token_urlsafe(32) if browser else None
+    port, one_time_key = listening.getsockname()[1], secrets.token_urlsafe(32) if browser else None
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            if once is not None:
-                address = f"http://{HOST}:{port}/?key={once}"
+            if one_time_key is not None:
+                address = f"http://{HOST}:{port}/?key={one_time_key}"
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-    app = create_app(explorer, port, token, once)
+    app = create_app(explorer, port, token, one_time_key)
     config = uvicorn.Config(
         app,
         log_level="error",

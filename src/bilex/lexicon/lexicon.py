@@ -1,13 +1,14 @@
-"""The lexicon: what a user takes home."""
+"""The lexicon: the induced word pairs and their scores, and its table ``lexicon.tsv``."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import compress, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from itertools import repeat
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +16,16 @@ from numpy.typing import NDArray
 from bilex.errors import BilexError, InputError
 from bilex.files.atomic import atomic_write_text
 from bilex.files.wordlists import WordList
-from bilex.lexicon.formats import CONFIDENCE, HEADER, plain, tsv_lines
-from bilex.lexicon.notebook import table
+from bilex.lexicon.text import html_table, tsv_cell
 from bilex.numerics.types import Floats, Indices
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["MATCHING", "RETRIEVAL", "SEED", "Entry", "Lexicon", "plain"]
+__all__ = ["MATCHING", "RETRIEVAL", "SEED", "Entry", "Lexicon", "tsv_lines"]
 
 MATCHING, SEED, RETRIEVAL = "matching", "seed", "retrieval"
-SHOWN = 10
+MAX_SHOWN_ENTRIES = 10
 
 
 class Entry(NamedTuple):
@@ -45,9 +45,17 @@ class Entry(NamedTuple):
     confidence: float | None = None
 
 
+COLUMNS = Entry._fields
+REQUIRED_COLUMNS = COLUMNS[:-1]  # a lexicon without confidence has only these
+
+
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """Pairs of words with their scores, in the source language's order of frequency."""
+    """Pairs of words with their scores, in the source language's order of frequency.
+
+    It is a sequence of `Entry` objects that can also be asked by word: ``lexicon["house"]`` is the list of the entries
+    of a source word, ``"house" in lexicon`` and ``("house", "maison") in lexicon`` check for a word and for a pair.
+    """
 
     source: tuple[str, ...]
     target: tuple[str, ...]
@@ -62,109 +70,145 @@ class Lexicon:
 
     def __iter__(self) -> Iterator[Entry]:
         columns = (self.score.tolist(), self.rank.tolist(), self.mutual.tolist())
-        sure = repeat(None) if self.confidence is None else self.confidence.tolist()
-        return map(Entry, self.source, self.target, *columns, self.origin, sure)
+        confidence = repeat(None) if self.confidence is None else self.confidence.tolist()
+        return map(Entry, self.source, self.target, *columns, self.origin, confidence)
 
-    def __getitem__(self, word: str) -> list[Entry]:
-        """Give the entries of a source word."""
-        return [entry for entry in self if entry.source == word]
+    def __contains__(self, item: object) -> bool:
+        """Check for a source word, a (source, target) pair or an entry."""
+        match item:
+            case str(word):
+                return word in self._rows
+            case (str(word), *_):
+                return any(item in (entry, entry[:2]) for entry in self[word])
+            case _:
+                return False
+
+    @overload
+    def __getitem__(self, key: int) -> Entry: ...
+    @overload
+    def __getitem__(self, key: slice) -> Lexicon: ...
+    @overload
+    def __getitem__(self, key: str) -> list[Entry]: ...
+    def __getitem__(self, key: int | slice | str) -> Entry | Lexicon | list[Entry]:
+        """Return one entry, a part of the lexicon, or the entries of a source word."""
+        if isinstance(key, str):
+            return [self[row] for row in self._rows.get(key, ())]
+        if isinstance(key, slice):
+            return self._part(np.arange(len(self))[key])
+        confidence = None if self.confidence is None else float(self.confidence[key])
+        numbers = float(self.score[key]), int(self.rank[key]), bool(self.mutual[key])
+        return Entry(self.source[key], self.target[key], *numbers, self.origin[key], confidence)
+
+    @cached_property
+    def _rows(self) -> dict[str, list[int]]:
+        rows: dict[str, list[int]] = {}
+        for row, word in enumerate(self.source):
+            rows.setdefault(word, []).append(row)
+        return rows
+
+    def _part(self, rows: Indices) -> Lexicon:
+        source, target, origin = (
+            tuple(column[row] for row in rows.tolist()) for column in (self.source, self.target, self.origin)
+        )
+        confidence = None if self.confidence is None else self.confidence[rows]
+        return Lexicon(source, target, self.score[rows], self.rank[rows], self.mutual[rows], origin, confidence)
 
     def head(self, n: int = 10) -> Lexicon:
-        """Give the first n entries."""
-        return self.where(np.arange(len(self)) < n)
+        """Return the first n entries."""
+        return self[: max(n, 0)]
 
     def where(self, keep: NDArray[np.bool_]) -> Lexicon:
-        """Give the lexicon of only those entries."""
-        source, target, origin = (
-            tuple(compress(column, keep.tolist())) for column in (self.source, self.target, self.origin)
-        )
-        sure = None if self.confidence is None else self.confidence[keep]
-        return Lexicon(source, target, self.score[keep], self.rank[keep], self.mutual[keep], origin, sure)
+        """Return the lexicon of the entries marked True."""
+        return self._part(np.flatnonzero(keep))
 
     def confident(self, least: float) -> Lexicon:
-        """Give the lexicon of the entries with at least that confidence, so that its precision is that or better."""
-        return self.where(self._confidence() >= least)
+        """Return the lexicon of the entries with at least that confidence, so that its precision is that or better."""
+        return self.where(self._required_confidence() >= least)
 
     @property
     def expected_precision(self) -> float:
         """The share of its entries that should be right: the mean confidence; NaN if there are no entries."""
-        return float(self._confidence().mean()) if len(self) else float("nan")
+        return float(self._required_confidence().mean()) if len(self) else float("nan")
 
-    def _confidence(self) -> Floats:
+    def _required_confidence(self) -> Floats:
         if self.confidence is None:
             raise BilexError("this lexicon has no confidence; induce it again with this version of bilex")
         return self.confidence
 
     def __repr__(self) -> str:
-        lines = ["  ".join(row) for row in self._shown(0, 1, 2, 6)]
-        more = [f"... {len(self) - SHOWN} more"] if len(self) > SHOWN else []
+        lines = ["  ".join([*row[:3], *row[6:]]) for row in self._shown()]
+        more = [f"... {len(self) - len(lines)} more"] if len(self) > len(lines) else []
         return "\n".join([f"Lexicon of {len(self)} pairs", *lines, *more])
 
     def _repr_html_(self) -> str:
         """Show the first entries in a notebook."""
-        rows = self._shown(*range(7))
-        header = HEADER if self.confidence is None else (*HEADER, CONFIDENCE)
-        return table(f"Lexicon of {len(self):,} pairs", header, rows, len(self) - len(rows))
+        rows = self._shown()
+        return html_table(f"Lexicon of {len(self):,} pairs", self._columns, rows, len(self) - len(rows))
 
-    def _shown(self, *columns: int) -> list[tuple[str, ...]]:
-        """Give these columns of the first entries, as a person reads them; without the confidence if there is none."""
-        rows = [
+    def _shown(self) -> list[tuple[str, ...]]:
+        return [
             (e.source, e.target, f"{e.score:.3f}", str(e.rank), "yes" if e.mutual else "no", e.origin)
             + (() if e.confidence is None else (f"{e.confidence:.2f}",))
-            for e in self.head(SHOWN)
+            for e in self.head(MAX_SHOWN_ENTRIES)
         ]
-        return [tuple(row[column] for column in columns if column < len(row)) for row in rows]
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return REQUIRED_COLUMNS if self.confidence is None else COLUMNS
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Give it as a pandas data frame, one row for each entry; needs ``pip install 'bilex[pandas]'``."""
+        """Return a pandas data frame with one row for each entry; needs ``pip install 'bilex[pandas]'``."""
         try:
             import pandas
         except ImportError:
             raise BilexError("to_pandas needs pandas, which is missing; pip install 'bilex[pandas]'") from None
-        columns = dict[str, Any](
-            zip(HEADER, (self.source, self.target, self.score, self.rank, self.mutual, self.origin), strict=True)
-        )
-        return pandas.DataFrame(columns if self.confidence is None else {**columns, CONFIDENCE: self.confidence})
+        return pandas.DataFrame({name: getattr(self, name) for name in self._columns})
 
     def to_tsv(self) -> str:
-        """Write it as a tab-separated table with a header; a tab or line end inside a word becomes a space."""
+        """Return a tab-separated table with a header; a tab or line end inside a word becomes a space."""
         return "".join(tsv_lines(self, confidence=self.confidence is not None))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save it as a tab-separated table, whole or not at all."""
+        """Write the tab-separated table, whole or not at all."""
         if not np.isfinite(self.score).all():
             raise BilexError(f"{os.fspath(path)}: a score is NaN or infinity, so nothing is written")
         atomic_write_text(path, self.to_tsv())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Lexicon:
-        """Read what `save` wrote; columns added at the end are left alone."""
+        """Read what `save` wrote; further columns at the end are ignored."""
         listed = WordList(path, plain_file=True)
         lines = iter(listed)
         _, first = next(lines, (1, b""))
         header = tuple(first.decode("utf-8", "replace").split("\t"))
-        if header[: len(HEADER)] != HEADER:
-            raise InputError(path, "this is not a lexicon of bilex", f"expected {' '.join(HEADER)}", line=1)
-        width = len(HEADER) + (header[len(HEADER) : len(HEADER) + 1] == (CONFIDENCE,))
+        width = len(COLUMNS if header[: len(COLUMNS)] == COLUMNS else REQUIRED_COLUMNS)
+        if header[:width] != COLUMNS[:width]:
+            raise InputError(path, "this is not a lexicon of bilex", f"expected {' '.join(REQUIRED_COLUMNS)}", line=1)
         entries = [parse_entry(line, path, number, width) for number, line in lines]
         if listed.unfinished:
             raise InputError(path, "the last line has no end", "get the file again, it looks cut off")
-        columns = tuple(zip(*entries, strict=True)) or ((),) * len(Entry._fields)
-        source, target, score, rank, mutual, origin, sure = columns
-        confidence = np.array(sure, float) if width > len(HEADER) else None
+        source, target, score, rank, mutual, origin, confidence = zip(*entries, strict=True) if entries else ((),) * 7
         numbers = np.array(score, float), np.array(rank, int), np.array(mutual, bool)
-        return cls(source, target, *numbers, origin, confidence)
+        return cls(source, target, *numbers, origin, np.array(confidence, float) if width == len(COLUMNS) else None)
+
+
+def tsv_lines(entries: Iterable[Entry], *, confidence: bool = False) -> Iterator[str]:
+    """Yield the lines of the table, header first; with a column more if the entries have a confidence."""
+    yield "\t".join(COLUMNS if confidence else REQUIRED_COLUMNS) + "\n"
+    for source, target, score, rank, mutual, origin, probability in entries:
+        last = "" if probability is None else f"\t{probability:.4f}"
+        yield f"{tsv_cell(source)}\t{tsv_cell(target)}\t{score:.6f}\t{rank}\t{mutual:d}\t{origin}{last}\n"
 
 
 def parse_entry(line: bytes, path: str | os.PathLike[str], number: int, width: int) -> Entry:
-    """Turn the first `width` columns of one line into an entry."""
+    """Parse the first `width` columns of one line."""
     try:
         source, target, score, rank, mutual, origin, *rest = line.decode("utf-8").split("\t")[:width]
-        sure = float(rest[0]) if width > len(HEADER) else None
-        entry = Entry(source, target, float(score), int(rank), bool(("0", "1").index(mutual)), origin, sure)
+        confidence = float(rest[0]) if width == len(COLUMNS) else None
+        entry = Entry(source, target, float(score), int(rank), bool(("0", "1").index(mutual)), origin, confidence)
         if not math.isfinite(entry.score) or not 0 < entry.rank < 1 << 63:
             raise ValueError
-        if sure is not None and not 0 <= sure <= 1:
+        if confidence is not None and not 0 <= confidence <= 1:
             raise ValueError
         return entry
     except UnicodeDecodeError:

@@ -17,8 +17,8 @@ import numpy as np
 from bilex.errors import InputError
 from bilex.files.atomic import atomic_write_text
 from bilex.files.run_directory import CYCLES
-from bilex.lexicon.formats import plain
 from bilex.lexicon.lexicon import Lexicon
+from bilex.lexicon.text import tsv_cell
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices
 from bilex.vectors.embeddings import Embeddings
@@ -61,9 +61,9 @@ class Cycles:
 
     def of(self, pairs: Iterable[tuple[str, str]]) -> tuple[Floats, Floats]:
         """Return the agreement and the closeness of these pairs; NaN for those untested or not in the table."""
-        entries = zip(map(plain, self.source), map(plain, self.target), strict=True)
+        entries = zip(map(tsv_cell, self.source), map(tsv_cell, self.target), strict=True)
         rows = {pair: row for row, pair in enumerate(entries)}
-        found = np.array([rows.get((plain(s), plain(t)), -1) for s, t in pairs], np.int64)
+        found = np.array([rows.get((tsv_cell(s), tsv_cell(t)), -1) for s, t in pairs], np.int64)
         return np.append(self.agreement, np.nan)[found], np.append(self.closeness, np.nan)[found]
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -72,7 +72,7 @@ class Cycles:
         columns = (self.tested.tolist(), self.agreed.tolist(), self.agreement.tolist(), self.closeness.tolist())
         for s, t, tested, agreed, *shares in zip(self.source, self.target, *columns, strict=True):
             figures = (f"{share:.6f}" if tested else "" for share in shares)
-            lines.append("\t".join((plain(s), plain(t), str(tested), str(agreed), *figures)))
+            lines.append("\t".join((tsv_cell(s), tsv_cell(t), str(tested), str(agreed), *figures)))
         atomic_write_text(path, "\n".join(lines) + "\n")
 
 

@@ -28,7 +28,7 @@ from bilex.files.run_directory import (
 )
 from bilex.files.tensors import pack_words, unpack_words
 from bilex.lexicon.lexicon import Lexicon
-from bilex.lexicon.notebook import table
+from bilex.lexicon.text import html_table
 from bilex.matching.graph import RowPairs
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
@@ -130,7 +130,7 @@ class Run:
             "stopped": self.info.get("stopped", ""),
         }
         rows = [(name, str(value)) for name, value in facts.items() if value != ""]
-        return table("Run", (), rows) + self.lexicon._repr_html_()
+        return html_table("Run", (), rows) + self.lexicon._repr_html_()
 
     def translate(
         self,

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bilex.errors import BilexError, InputError
-from bilex.lexicon.reviews import is_reviewed, read_reviewed
+from bilex.lexicon.reviewed import is_reviewed, read_reviewed
 from bilex.matching.graph import RowPairs
 from bilex.numerics.types import Indices
 from bilex.seeds.coupling import SIZES, couple

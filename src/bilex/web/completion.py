@@ -1,4 +1,4 @@
-"""Finding words while they are typed: by their beginning, whatever their case and accents."""
+"""Search for words while they are typed, ignoring case and accents."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from bilex.numerics.types import Indices
 
-__all__ = ["Completion", "TextIndex", "fold"]
+__all__ = ["Completion", "TextIndex", "fold_for_search"]
 
 SEPARATOR = "\n"  # no word has one
 
 
-def fold(text: str) -> str:
-    """Take away case, accents and width, so that what is easily typed finds what is written."""
+def fold_for_search(text: str) -> str:
+    """Remove case, accents and width, so that what is easily typed finds what is written."""
     if text.isascii():
         return text.lower()
     parts = unicodedata.normalize("NFKD", text.casefold())
@@ -27,44 +27,42 @@ def fold(text: str) -> str:
 
 
 class Completion:
-    """The words of a language in alphabetical order, to be asked for the most frequent ones with a beginning."""
+    """The words of a language in alphabetical order; finds the most frequent ones with a given prefix."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = words
-        folded = np.array([fold(word) for word in words], object)
+        folded = np.array([fold_for_search(word) for word in words], object)
         self.order: Indices = np.argsort(folded, kind="stable")
         self.folded: list[str] = folded[self.order].tolist()
         new = np.array([a != b for a, b in pairwise(self.folded)], np.int64)
-        self.places = np.empty(len(words), np.int64)  # of each row in the alphabet, from 0; the same where spelt alike
+        self.places = np.empty(len(words), np.int64)  # of each row in the alphabet, from 0; equal where spelt alike
         self.places[self.order] = np.concatenate([np.zeros(min(1, len(words)), np.int64), np.cumsum(new)])
 
     def __call__(self, prefix: str, limit: int) -> list[int]:
-        """Give the rows of the words that begin so: what is spelt exactly so first, then by frequency."""
-        sought = fold(prefix)
+        """Return the rows of the words with the prefix: exact matches first, then by frequency."""
+        sought = fold_for_search(prefix)
         first = bisect_left(self.folded, sought)
         last = bisect_left(self.folded, sought + "\U0010ffff", lo=first)
         rows = self.order[first:last]
         if len(rows) > limit:
             rows = np.partition(rows, limit)[: limit + 1]
-        exact = [row for row in self.order[first : self._end_of(sought, first)].tolist() if self.words[row] == prefix]
+        end = bisect_right(self.folded, sought, lo=first)
+        exact = [row for row in self.order[first:end].tolist() if self.words[row] == prefix]
         return [*exact, *(row for row in np.sort(rows).tolist() if row not in exact)][:limit]
-
-    def _end_of(self, sought: str, first: int) -> int:
-        return bisect_right(self.folded, sought, lo=first)
 
 
 class TextIndex:
-    """Texts in one long string, so that looking for a part of them is one quick scan."""
+    """Texts in one long string, so that searching all of them for a substring is one quick scan."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        folded = [fold(text).replace(SEPARATOR, " ") for text in texts]
+        folded = [fold_for_search(text).replace(SEPARATOR, " ") for text in texts]
         self.joined = SEPARATOR.join(folded)
         self.starts = np.cumsum([0, *(len(text) + 1 for text in folded)])[:-1]
 
     def containing(self, part: str) -> NDArray[np.bool_]:
-        """Say of each text whether it contains the part."""
+        """Return a mask of the texts that contain the part."""
         found = np.zeros(len(self.starts), bool)
-        sought = fold(part)
+        sought = fold_for_search(part)
         if SEPARATOR in sought:
             return found
         places = np.array([match.start() for match in re.finditer(re.escape(sought), self.joined)], np.int64)

@@ -1,31 +1,34 @@
-"""What the page can ask of a run and of its review, apart from how it is asked over HTTP."""
+"""A run and its review, as the page asks for them, independent of HTTP."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bilex.errors import BilexError, InputError
 from bilex.files.run_directory import LEXICON, read_manifest
-from bilex.lexicon.lexicon import plain
-from bilex.lexicon.reviews import ACCEPTED, NOTHING, UNDECIDED, VERDICTS, Decision, Reviews, precision_interval
+from bilex.lexicon.reviewed import precision_interval
+from bilex.lexicon.reviews import DECISIONS, NO_TARGET, UNDECIDED, Decision, Reviews, WordPair
+from bilex.lexicon.text import tsv_cell
 from bilex.runs.run import Run
 from bilex.vectors.terms import OtherModelError, Subwords
 from bilex.web.completion import Completion
-from bilex.web.lookup import SIDES, Lookup
-from bilex.web.table import UNMATCHED, Query, Table
+from bilex.web.lookup import SIDES, Lookup, other_side
+from bilex.web.table import UNMATCHED, Table, TableQuery
 
-__all__ = ["BEST", "Explorer", "Unknown"]
+__all__ = ["Explorer", "NotInRun"]
 
-BEST = 10  # translations and neighbours that are shown
-REMEMBERED = 256  # words whose answers are kept
-EXPORTED = ("source", "target", "score", "rank", "mutual", "origin", "decision", "correction")
+MAX_NEIGHBOURS = 10  # translations and neighbours that are shown
+MAX_CACHED_WORDS = 256
 
 
-class Unknown(BilexError):  # noqa: N818 (it is no error to ask)
+class NotInRun(BilexError):  # noqa: N818 (not a fault of the caller)
     """There is no such word or entry."""
 
 
@@ -35,13 +38,14 @@ class Explorer:
     def __init__(self, folder: str | Path, run: Run, models: Iterable[str] = ()) -> None:
         self.folder, self.run = Path(folder), run
         self.sides = {"source": run.source, "target": run.target}
+        self.names = {side: words.name or side for side, words in self.sides.items()}
         self.completion = {side: Completion(words.words) for side, words in self.sides.items()}
         self.table, self.lookup = Table(run, self.completion), Lookup(run)
-        self.subwords = subwords_of(run, models)
+        self.subwords = read_subwords(run, models)
         self.reviews = Reviews(folder)
         self._seen, self._lock = 0, threading.Lock()
-        self._outside = lru_cache(maxsize=REMEMBERED)(self._describe_outside)
-        self._described = lru_cache(maxsize=REMEMBERED)(lambda side, row: self.lookup.word(side, row, BEST))
+        self._describe_term = lru_cache(MAX_CACHED_WORDS)(self._term)
+        self._describe_word = lru_cache(MAX_CACHED_WORDS)(lambda side, row: self.lookup.word(side, row, MAX_NEIGHBOURS))
         for side in SIDES:
             self.lookup.word(side, 0, 1)  # loads the kernels, so that the first search is as quick as the others
 
@@ -51,32 +55,28 @@ class Explorer:
         return cls(folder, Run.load(folder), models)
 
     def close(self) -> None:
-        """Let go of the review."""
+        """Close the review."""
         self.reviews.close()
 
-    def names(self) -> dict[str, str]:
-        """Give the names of the two languages."""
-        return {side: words.name or side for side, words in self.sides.items()}
-
     def about(self) -> dict[str, Any]:
-        """Say which run this is."""
-        configuration = self.run.info.get("configuration", {})
-        iterations = self.run.info.get("iterations") or [{}]
+        """Describe the run."""
+        info = self.run.info
+        configuration = info.get("configuration", {})
         return {
             "run": self.folder.resolve().name,
-            "identity": self.run.info.get("files", {}).get(LEXICON, "")[:16],
-            "names": self.names(),
+            "identity": info.get("files", {}).get(LEXICON, "")[:16],
+            "names": self.names,
             "words": {side: len(words) for side, words in self.sides.items()},
             "entries": self.table.entries,
-            "pairs": self.run.info.get("pairs"),
-            "mean_cosine": iterations[-1].get("mean_cosine"),
+            "pairs": info.get("pairs"),
+            "mean_cosine": (info.get("iterations") or [{}])[-1].get("mean_cosine"),
             "method": configuration.get("method", {}).get("name"),
             "seed": configuration.get("seed", {}).get("name"),
-            "verdict": self.run.info.get("verdict", {}).get("level"),
+            "verdict": info.get("verdict", {}).get("level"),
         }
 
     def complete(self, prefix: str, sides: tuple[str, ...], limit: int) -> list[dict[str, Any]]:
-        """Give words that begin so, in one or both languages, the most frequent first."""
+        """Return words with the prefix, in one or both languages, the most frequent first."""
         if not prefix:
             return []
         found = [(row, side) for side in sides for row in self.completion[side](prefix, limit)]
@@ -85,133 +85,121 @@ class Explorer:
         return words[:limit]
 
     def word(self, side: str, word: str) -> dict[str, Any]:
-        """Describe a word, with its entries in the lexicon."""
-        row = self.sides[side].index.get(word)
-        self.refresh()
-        entries = (self.table.by_source if side == "source" else self.table.by_target).get(word, [])
-        other = "target" if side == "source" else "source"
-        described = self._outside(side, word) if row is None else self._described(side, row)
+        """Describe a word or term, with its entries in the lexicon."""
+        row, other = self.sides[side].index.get(word), other_side(side)
+        described = self._describe_term(side, word) if row is None else self._describe_word(side, row)
         if described is None:
-            raise Unknown(f"no {self.names()[side]} word is spelt so")
+            raise NotInRun(f"{self.names[side]} has no such word")
+        self.refresh()
+        entries = self.table.rows_of[side].get(word, [])
+        unmatched = self.table.number.get((word, NO_TARGET)) if side == "source" else None
+        elsewhere = word in self.sides[other] or (row is None and self._describe_term(other, word))
         return {
             **described,
             "pairs": self._pairs_among(described["picture"]),
             "entries": [self.table.row(entry) for entry in entries],
-            "alone": self._alone(word) if side == "source" else None,
-            "elsewhere": other if word in self.sides[other] or (row is None and self._outside(other, word)) else None,
+            "unmatched": None if unmatched is None else self.table.row(unmatched),
+            "elsewhere": other if elsewhere else None,
         }
 
     def outside(self, term: str) -> list[str]:
-        """Give the languages in which something that is no word of theirs has a vector all the same."""
-        return [side for side in SIDES if term not in self.sides[side] and self._outside(side, term) is not None]
+        """Return the languages in which a term that is not in their vocabulary has a vector all the same."""
+        return [side for side in SIDES if term not in self.sides[side] and self._describe_term(side, term) is not None]
 
-    def _describe_outside(self, side: str, term: str) -> dict[str, Any] | None:
+    def _term(self, side: str, term: str) -> dict[str, Any] | None:
         vector = self.run.vector(term, reverse=side == "target", subwords=self.subwords.get(side))
-        return None if vector is None else self.lookup.term(side, term, vector, BEST)
+        return None if vector is None else self.lookup.term(side, term, vector, MAX_NEIGHBOURS)
 
-    def _alone(self, word: str) -> dict[str, Any] | None:
-        """Give the row of a source word that the matching left alone."""
-        row = self.table.number.get((word, NOTHING))
-        return None if row is None else self.table.row(row)
-
-    def _pairs_among(self, points: list[dict[str, Any]]) -> list[tuple[str, str]]:
-        """Give the entries both of whose words are in a picture."""
+    def _pairs_among(self, points: list[dict[str, Any]]) -> list[WordPair]:
+        """Return the entries both of whose words are in a picture."""
         shown = {(point["side"], point["word"]) for point in points}
-        words = [word for side, word in shown if side == "source"]
-        pairs = [(word, self.table.target[row]) for word in words for row in self.table.by_source.get(word, ())]
+        rows = self.table.rows_of["source"]
+        pairs = [
+            (word, self.table.target[row]) for side, word in shown if side == "source" for row in rows.get(word, ())
+        ]
         return sorted(pair for pair in pairs if ("target", pair[1]) in shown)
 
-    def entries(self, query: Query) -> dict[str, Any]:
-        """Give a page of the table."""
+    def entries(self, query: TableQuery) -> dict[str, Any]:
+        """Return a page of the table."""
         self.refresh()
         total, rows = self.table.find(query)
         return {"total": total, "offset": query.offset, "rows": [self.table.row(row) for row in rows]}
 
     def refresh(self) -> None:
-        """Take over what was decided since the last time, here or in another process."""
+        """Take over the decisions made since the last time, here or in another process."""
         with self._lock:
             self._seen, changes = self.reviews.changes(self._seen)
             self.table.update(changes)
 
-    def decide(self, entry: int, verdict: str, correction: str | None, version: int) -> dict[str, Any]:
-        """Decide about an entry and give its row as it is now."""
+    def decide(self, entry: int, kind: str, correction: str | None, version: int) -> dict[str, Any]:
+        """Decide about an entry and return its new row."""
         pair = self._pair(entry)
         if not self.reviews.path.exists():
-            self._check_place()
-        self.reviews.decide(pair, verdict, correction, version=version)
+            self._check_not_replaced()
+        self.reviews.decide(pair, kind, correction, version=version)
         return self.row(entry)
 
     def undo(self, entry: int, version: int) -> dict[str, Any]:
-        """Take back the last decision about an entry."""
+        """Undo the last decision about an entry and return its new row."""
         self.reviews.undo(self._pair(entry), version=version)
         return self.row(entry)
 
     def row(self, entry: int) -> dict[str, Any]:
-        """Give an entry's row."""
+        """Return an entry's row."""
         self._pair(entry)
         self.refresh()
         row = self.table.row(entry)
         return {**row, "known": row["correction"] is None or row["correction"] in self.run.target}
 
     def progress(self) -> dict[str, Any]:
-        """Say how far the review is, and how good the lexicon seems."""
+        """Count the decisions, and estimate the lexicon's precision from them."""
         self.refresh()
-        entries = self.table.entries
-        decided = {row: one for row, one in self.table.decided.items() if one.verdict != UNDECIDED}
-        decisions = [decision for row, decision in decided.items() if row < entries]
-        right = sum(decision.verdict == ACCEPTED for decision in decisions)
-        share, low, high = precision_interval(right, len(decisions))
-        counts = dict.fromkeys(VERDICTS, 0)
-        for decision in decisions:
-            counts[decision.verdict] += 1
+        entries, codes = self.table.entries, self.table.decision
+        _, *counts = np.bincount(codes[:entries], minlength=len(DECISIONS)).tolist()
+        accepted, reviewed = counts[0], sum(counts)
+        share, low, high = precision_interval(accepted, reviewed)
         last = self.reviews.last()
         number = None if last is None else self.table.number.get(last)
         return {
-            **counts,
-            "reviewed": len(decisions),
-            "added": len(decided) - len(decisions),
+            **dict(zip(DECISIONS[1:], counts, strict=True)),
+            "reviewed": reviewed,
+            "added": int(np.count_nonzero(codes[entries:])),
             "entries": entries,
-            "precision": share if decisions else None,
+            "precision": share if reviewed else None,
             "low": low,
             "high": high,
             "last": None if number is None else self.table.row(number),
         }
 
     def export(self, *, decided: bool = False) -> str:
-        """Write the entries with their decisions as a table: the columns of ``lexicon.tsv``, then two more.
+        """Return the entries with their decisions as a table: the columns of ``lexicon.tsv``, then two more.
 
-        Words that were left alone and then given a translation follow, with nothing where an entry has its figures.
+        Unmatched words that were given a translation follow, with nothing where an entry has its figures.
         """
         self.refresh()
-        lines = ["\t".join(EXPORTED)]
-        for row, entry in enumerate(self.run.lexicon):
+        header, *lines = replace(self.run.lexicon, confidence=None).to_tsv().split("\n")[:-1]
+        exported = [f"{header}\tdecision\tcorrection"]
+        unmatched = np.flatnonzero(self.table.decision[self.table.entries :]) + self.table.entries
+        for row in [*range(len(lines)), *unmatched.tolist()]:
+            line = lines[row] if row < len(lines) else f"{tsv_cell(self.table.source[row])}\t\t\t\t\t{UNMATCHED}"
             decision = self.table.decided.get(row, Decision())
-            if decided and decision.verdict == UNDECIDED:
-                continue
-            lines.append(
-                f"{plain(entry.source)}\t{plain(entry.target)}\t{entry.score:.6f}\t{entry.rank}\t{entry.mutual:d}"
-                f"\t{entry.origin}\t{decision.verdict}\t{plain(decision.correction or '')}"
-            )
-        for row in sorted(row for row in self.table.decided if row >= self.table.entries):
-            decision = self.table.decided[row]
-            if decision.correction is not None:
-                word, translation = plain(self.table.source[row]), plain(decision.correction)
-                lines.append(f"{word}\t\t\t\t\t{UNMATCHED}\t{decision.verdict}\t{translation}")
-        return "\n".join(lines) + "\n"
+            if decision.kind != UNDECIDED or (row < len(lines) and not decided):
+                exported.append(f"{line}\t{decision.kind}\t{tsv_cell(decision.correction or '')}")
+        return "\n".join(exported) + "\n"
 
-    def _pair(self, entry: int) -> tuple[str, str]:
+    def _pair(self, entry: int) -> WordPair:
         if not 0 <= entry < len(self.table):
-            raise Unknown("the lexicon has no such entry")
+            raise NotInRun("the lexicon has no such entry")
         return self.table.source[entry], self.table.target[entry]
 
-    def _check_place(self) -> None:
-        """Raise if another run has taken this one's place: a review must not get into a stranger's directory."""
+    def _check_not_replaced(self) -> None:
+        """Raise if another run has taken this one's place: its directory must not get this run's review."""
         if read_manifest(self.folder)["files"].get(LEXICON) != self.run.info["files"].get(LEXICON):
             raise InputError(self.folder, "the run was replaced meanwhile", "start `bilex explore` again")
 
 
-def subwords_of(run: Run, models: Iterable[str]) -> dict[str, Subwords]:
-    """Read fastText models and find out which of the two languages each is of."""
+def read_subwords(run: Run, models: Iterable[str]) -> dict[str, Subwords]:
+    """Read fastText models and find out which of the two languages each belongs to."""
     found: dict[str, Subwords] = {}
     for path in models:
         try:

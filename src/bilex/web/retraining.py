@@ -1,7 +1,7 @@
-"""Learning again from a reviewed run, in a process of its own, and what that changed.
+"""Retraining from a reviewed run, in a process of its own, and what it changed.
 
 The vectors in ``model.safetensors`` are already normalised, so the original files are not needed. The process writes
-one JSON object on a line for each step; it can be ended at any time, and the page stays quick beside it.
+one JSON object on a line for each step; it can be stopped at any time, and the page stays quick beside it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from bilex.em.context import Iteration, Reporter
 from bilex.errors import BilexError
@@ -30,13 +30,13 @@ from bilex.runs.run import Run
 if TYPE_CHECKING:
     from bilex.web.explorer import Explorer
 
-__all__ = ["Retraining", "changed_pairs", "learn_again", "next_name"]
+__all__ = ["Retraining", "changed_pairs", "next_run_name", "retrain"]
 
-SHOWN = 500  # changes that the page lists
+MAX_LISTED_CHANGES = 500
 
 
 class Retraining:
-    """Starts the process, one at a time, and remembers how far it is."""
+    """Starts the process, one at a time, and follows its progress."""
 
     def __init__(self, explorer: Explorer) -> None:
         self.explorer = explorer
@@ -45,19 +45,19 @@ class Retraining:
         self._state: dict[str, Any] = {"state": "idle"}
 
     def state(self) -> dict[str, Any]:
-        """Say how far it is: idle, running, done with the changes, or failed with the reason."""
+        """Return the state: idle, running, done with the changes, or failed with the reason."""
         with self._lock:
             return dict(self._state)
 
     def start(self) -> dict[str, Any]:
-        """Begin, unless it runs already."""
+        """Start, unless it is running already."""
         with self._lock:
             if self._state["state"] == "running":
                 return dict(self._state)
             progress = self.explorer.progress()
             if not progress["reviewed"] and not progress["added"]:
                 raise BilexError("nothing is reviewed yet; accept, reject or correct some entries first")
-            place = next_name(self.explorer.folder.resolve())
+            place = next_run_name(self.explorer.folder.resolve())
             command = [sys.executable, "-m", "bilex.web.retraining", str(self.explorer.folder.resolve()), str(place)]
             self._process = subprocess.Popen(
                 command,
@@ -71,7 +71,7 @@ class Retraining:
             return dict(self._state)
 
     def stop(self) -> None:
-        """End the process; what it was writing vanishes."""
+        """Stop the process; what it was writing is removed."""
         with self._lock:
             process = self._process
         if process is not None and process.poll() is None:
@@ -88,9 +88,9 @@ class Retraining:
             for line in process.stdout:
                 with self._lock:
                     self._state |= json.loads(line)
-            complaint = last_line(process.stderr)
+            *_, error_line = ["", *process.stderr.read().decode("utf-8", "replace").strip().splitlines()]
             if process.wait() != 0:
-                raise BilexError(complaint or "learning was ended")
+                raise BilexError(error_line or "the process was stopped")
             changes = changed_pairs(self.explorer.run.lexicon, Lexicon.load(place / LEXICON))
             verdict = read_manifest(place)["verdict"]
             with self._lock:
@@ -100,14 +100,8 @@ class Retraining:
                 self._state = {"state": "failed", "error": str(error)}
 
 
-def last_line(stream: IO[bytes]) -> str:
-    """Give the last thing that the process said."""
-    lines = stream.read().decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else ""
-
-
-def next_name(place: Path) -> Path:
-    """Name the run that follows: RUN-2 after RUN, or the next number that is free."""
+def next_run_name(place: Path) -> Path:
+    """Return the path of the next run: RUN-2 after RUN, or the next free number."""
     parts = re.fullmatch(r"(.+)-(\d{1,6})", place.name)
     base, number = place.name, 2
     if parts is not None and (place.parent / parts[1]).exists():  # RUN-2 was learnt from RUN
@@ -119,7 +113,7 @@ def next_name(place: Path) -> Path:
 
 def changed_pairs(before: Lexicon, after: Lexicon) -> dict[str, Any]:
     """Compare two lexicons by their induced pairs: source words that gained, lost or changed their translations."""
-    old, new = targets_of(before), targets_of(after)
+    old, new = induced_targets(before), induced_targets(after)
     lists: dict[str, list[dict[str, Any]]] = {"gained": [], "lost": [], "changed": []}
     for word in dict.fromkeys([*new, *old]):
         was, now = old.get(word, []), new.get(word, [])
@@ -130,12 +124,12 @@ def changed_pairs(before: Lexicon, after: Lexicon) -> dict[str, Any]:
     same = sum(set(old[word]) == set(new.get(word, ())) for word in old)
     return {
         "counts": {**counts, "same": same},
-        "changes": {kind: changes[:SHOWN] for kind, changes in lists.items()},
+        "changes": {kind: changes[:MAX_LISTED_CHANGES] for kind, changes in lists.items()},
     }
 
 
-def targets_of(lexicon: Lexicon) -> dict[str, list[str]]:
-    """Give the induced translations of each source word."""
+def induced_targets(lexicon: Lexicon) -> dict[str, list[str]]:
+    """Return the induced translations of each source word."""
     found: dict[str, list[str]] = {}
     for entry in lexicon:
         if entry.origin != RETRIEVAL:
@@ -143,28 +137,24 @@ def targets_of(lexicon: Lexicon) -> dict[str, list[str]]:
     return found
 
 
-class Lines(Reporter):
-    """Writes the news of a run as JSON, one object on a line."""
+class JsonLinesReporter(Reporter):
+    """Prints the progress of a run as JSON, one object on a line."""
 
     def __init__(self) -> None:
         self.iterations = 0
 
     def stage(self, name: str) -> None:
-        """Begin a part of the work."""
-        self.say(stage=name)
+        """Print the part of the work that begins."""
+        print(json.dumps({"stage": name}), flush=True)
 
     def iteration(self, iteration: Iteration) -> None:
-        """Finish an iteration."""
+        """Print the figures of a finished iteration."""
         self.iterations += 1
-        self.say(iterations=self.iterations, pairs=iteration.pairs, mean_cosine=iteration.mean_cosine)
-
-    def say(self, **news: Any) -> None:
-        """Write a line."""
-        print(json.dumps(news), flush=True)
+        print(json.dumps({"iterations": self.iterations, "pairs": iteration.pairs}), flush=True)
 
 
-def learn_again(folder: Path, place: Path, reporter: Reporter | None = None) -> Run:
-    """Learn from the reviewed lexicon of a run, as that run was learnt, and write the new run with its report."""
+def retrain(folder: Path, place: Path, reporter: Reporter | None = None) -> Run:
+    """Retrain from the reviewed lexicon of a run with its method, and write the new run with its report."""
     reporter = reporter or Reporter()
     old = Run.load(folder)
     configuration = old.info["configuration"]
@@ -191,19 +181,19 @@ def learn_again(folder: Path, place: Path, reporter: Reporter | None = None) -> 
 
 
 def main(arguments: Iterable[str]) -> None:
-    """Learn again: RUN and the run to write."""
+    """Retrain; the arguments are the reviewed run and the run to write."""
     import warnings
 
     from bilex.errors import NothingMatchedWarning
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception, so that nothing is left behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exception, so that nothing is left behind
     folder, place = map(Path, arguments)
     if hasattr(os, "nice"):
-        os.nice(5)  # whoever looks at the page comes first
+        os.nice(5)  # the page comes first
     warnings.simplefilter("ignore")
     warnings.simplefilter("error", NothingMatchedWarning)
     try:
-        learn_again(folder, place, Lines())
+        retrain(folder, place, JsonLinesReporter())
     except (BilexError, NothingMatchedWarning, OSError, MemoryError) as error:
         sys.exit(str(error) or type(error).__name__)
 

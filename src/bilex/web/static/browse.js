@@ -1,12 +1,12 @@
 // The lexicon as a table; the server sorts, filters and cuts out the page.
 
-import { Refused, get } from "./api.js";
-import { byId, complain, element, number, plainText, score, solved, turns, wordLink } from "./dom.js";
+import { RequestError, get } from "./api.js";
+import { byId, showProblem, element, number, plainText, score, clearProblem, requestTracker, wordLink } from "./dom.js";
 import { decisionTag } from "./search.js";
 
 const PAGE = 50;
 const state = { sort: "frequency", descending: false, offset: 0, total: 0 };
-const newest = turns();
+const newest = requestTracker();
 
 const fields = () => Array.from(byId("filters").querySelectorAll("input, select"));
 
@@ -43,18 +43,18 @@ const lastPage = () => Math.max(0, Math.floor((state.total - 1) / PAGE) * PAGE);
 
 async function load(offset) {
   const current = newest();
-  state.offset = offset; // at once, so that two quick steps are two
+  state.offset = offset; // at once, so that two quick clicks are two steps
   const filters = Object.fromEntries(fields().filter((field) => field.value).map((field) => [field.name, field.value]));
   const query = { ...filters, sort: state.sort, descending: Number(state.descending), offset, limit: PAGE };
   let page;
   try {
     page = await get("entries", query);
   } catch (error) {
-    if (error instanceof Refused && current()) complain(error.message);
+    if (error instanceof RequestError && current()) showProblem(error.message);
     return;
   }
-  if (!current()) return; // a newer question was asked
-  solved("answer");
+  if (!current()) return; // a newer request was made
+  clearProblem("answer");
   state.total = page.total;
   if (!page.rows.length && offset > 0) return load(lastPage()); // fewer rows than there were
   byId("table").tBodies[0].replaceChildren(...page.rows.map(line));
@@ -87,7 +87,7 @@ function line(row) {
   );
 }
 
-// What was decided, or that it can be; both lead to the review of this row.
+// The decision, or an invitation to decide; both lead to the review of this row.
 function reviewLink(row) {
   const undecided = row.target === null ? "translate" : "review";
   return element(

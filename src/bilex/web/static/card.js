@@ -1,28 +1,28 @@
-// The entry under review, as it is shown.
+// The card of the entry under review.
 
 import { element, names, number, plainText, score, word, wordLink } from "./dom.js";
 import { decisionTag } from "./search.js";
 
-// `found` is what is known of the source word, once that has come; `act` are the things that can be done.
+// `found` describes the source word, once the server has answered; `act` holds the actions of the buttons.
 export function card(row, act, alternatives = null, found = null) {
   const decided = row.decision !== "undecided";
-  const alone = row.target === null;
+  const unmatched = row.target === null;
   return [
     element(
       "p",
       { class: "pair-of-words" },
       wordLink(row.source, "source"),
-      element("span", { class: "arrow", role: "img", "aria-label": alone ? "has no translation" : "is translated as" }, "→"),
-      alone ? element("span", { class: "aside" }, "—") : wordLink(row.target, "target"),
+      element("span", { class: "arrow", role: "img", "aria-label": unmatched ? "has no translation" : "is translated as" }, "→"),
+      unmatched ? element("span", { class: "aside" }, "—") : wordLink(row.target, "target"),
     ),
-    element("p", { class: "facts" }, alone ? `left alone by the matching · rank ${rankOf(row.frequency)}` : facts(row)),
+    element("p", { class: "facts" }, unmatched ? `not matched · frequency rank ${rankOf(row.frequency)}` : facts(row)),
     decided ? element("p", { class: "decided" }, "Decided: ", decisionTag(row), unknownNote(row)) : null,
     element(
       "div",
-      { class: "verdicts", role: "group", "aria-label": "Your verdict" },
-      ...(alone ? [] : [button("accept", "a", "Accept", () => act.decide("accepted"))]),
-      ...(alone ? [] : [button("reject", "r", "Reject", () => act.decide("rejected"))]),
-      button("correct", "c", alone ? "Translate" : "Correct", act.correct),
+      { class: "decisions", role: "group", "aria-label": "Your decision" },
+      ...(unmatched ? [] : [button("accept", "a", "Accept", () => act.decide("accepted"))]),
+      ...(unmatched ? [] : [button("reject", "r", "Reject", () => act.decide("rejected"))]),
+      button("correct", "c", unmatched ? "Translate" : "Correct", act.correct),
       button("undo", "u", "Undo", act.undo),
       button("", "k", "Back", () => act.move(-1)),
       button("", "j", "Skip", () => act.move(1)),
@@ -34,13 +34,13 @@ export function card(row, act, alternatives = null, found = null) {
       element(
         "section",
         {},
-        element("h3", {}, alone ? `Perhaps, in ${names.target}` : `Or rather, in ${names.target}`),
+        element("h3", {}, unmatched ? `Suggestions in ${names.target}` : `Alternatives in ${names.target}`),
         found ? choices(alternatives, act) : element("p", { class: "aside" }, "…"),
       ),
       element(
         "section",
         {},
-        element("h3", {}, `Near it in ${names.source}`),
+        element("h3", {}, `Neighbours in ${names.source}`),
         element("p", {}, ...(found ? listed(found.neighbours.slice(0, 8), "source") : ["…"])),
       ),
     ),
@@ -48,14 +48,14 @@ export function card(row, act, alternatives = null, found = null) {
 }
 
 const rankOf = (place) => (place ? number(place) : "?");
-const sure = (row) => (row.confidence === null ? "" : `confidence ${row.confidence.toFixed(2)} · `);
+const confidence = (row) => (row.confidence === null ? "" : `confidence ${row.confidence.toFixed(2)} · `);
 const facts = (row) =>
-  `${sure(row)}score ${score(row.score)} · ${row.mutual ? "mutual neighbours" : "not mutual"} · CSLS place ${number(row.rank)} · ` +
-  `rank ${rankOf(row.frequency)} → ${rankOf(row.target_frequency)} · ${row.origin}`;
+  `${confidence(row)}score ${score(row.score)} · ${row.mutual ? "mutual neighbours" : "not mutual"} · CSLS rank ${number(row.rank)} · ` +
+  `frequency ranks ${rankOf(row.frequency)} → ${rankOf(row.target_frequency)} · ${row.origin}`;
 export const pairText = (row) => `${plainText(row.source)} → ${row.target === null ? "—" : plainText(row.target)}`;
 
 const unknownNote = (row) =>
-  row.known === false ? element("span", { class: "aside" }, " (no vector: exported, but cannot teach)") : null;
+  row.known === false ? element("span", { class: "aside" }, " (no vector: exported, but not used in retraining)") : null;
 
 function listed(items, side) {
   return items.flatMap((item, place) => (place ? [", ", wordLink(item.word, side)] : [wordLink(item.word, side)]));

@@ -63,7 +63,7 @@ export function combobox(input, list, { side = null, choose }) {
       const found = await get("complete", side ? { prefix, side } : { prefix }, running.signal);
       if (input.value === prefix && document.activeElement === input) show(found.words);
     } catch {
-      /* a newer question is on its way, or the problem is on the page */
+      /* aborted for a newer request, or the problem is shown already */
     }
   }
 
@@ -73,7 +73,7 @@ export function combobox(input, list, { side = null, choose }) {
   });
   input.addEventListener("blur", close);
   input.addEventListener("keydown", (event) => {
-    if (event.isComposing) return; // an input method is at work
+    if (event.isComposing) return; // an input method is composing
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       move(event.key === "ArrowDown" ? 1 : -1);

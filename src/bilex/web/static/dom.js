@@ -1,8 +1,8 @@
-// Building the page. Words only ever become text nodes, so whatever they hold is shown and never run.
+// Elements of the page. Words only ever become text nodes, so whatever they hold is shown and never run.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// Marks that would turn the text around them, and control characters: shown by their number.
+// Direction marks, which would reorder the text around them, and control characters: shown by their code point.
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/;
 
 export const byId = (id) => document.getElementById(id);
@@ -13,34 +13,34 @@ export const identity = meta("identity");
 export const otherSide = (side) => (side === "source" ? "target" : "source");
 
 export function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  set(made, attributes);
-  made.append(...children.filter((child) => child !== null && child !== undefined));
-  return made;
+  const node = document.createElement(tag);
+  set(node, attributes);
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
 }
 
 export function drawn(tag, attributes = {}, text = "") {
-  const made = document.createElementNS(SVG, tag);
-  set(made, attributes);
-  if (text) made.textContent = text;
-  return made;
+  const node = document.createElementNS(SVG, tag);
+  set(node, attributes);
+  if (text) node.textContent = text;
+  return node;
 }
 
-function set(made, attributes) {
+function set(node, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value === true) made.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
   }
 }
 
 // A word as it is written: kept apart from the direction of the text around it, in the language's own glyphs.
 export function word(text, side) {
-  const made = element("bdi", { class: `word ${side || ""}`, lang: languageOf(side) });
+  const node = element("bdi", { class: `word ${side || ""}`, lang: languageOf(side) });
   for (const char of visible(text)) {
-    made.append(char.hidden ? element("span", { class: "hidden-character" }, char.text) : char.text);
+    node.append(char.hidden ? element("span", { class: "hidden-character" }, char.text) : char.text);
   }
-  return made;
+  return node;
 }
 
 export function plainText(text) {
@@ -68,20 +68,20 @@ export const addressOf = (side, text) => `#search/${side}/${encodeURIComponent(t
 export const number = (value) => value.toLocaleString("en");
 export const score = (value) => (value === null ? "" : value.toFixed(3).replace("-", "−"));
 
-// A problem stays until it is solved: `kind` says by what.
-export function complain(text, kind = "answer") {
+// A problem stays until something of its `kind` succeeds: the connection, or a change.
+export function showProblem(text, kind = "answer") {
   const place = byId("problem");
   place.textContent = text;
   place.dataset.kind = text ? kind : "";
   place.hidden = !text;
 }
 
-export function solved(kind) {
-  if (byId("problem").dataset.kind === kind) complain("");
+export function clearProblem(kind) {
+  if (byId("problem").dataset.kind === kind) showProblem("");
 }
 
-// Questions of one kind, of which only the newest may change the page: `newest()` gives a test for "still the newest".
-export function turns() {
+// Requests of one kind, of which only the newest may change the page: `newest()` returns a test for "still the newest".
+export function requestTracker() {
   let last = 0;
   return () => {
     const mine = (last += 1);

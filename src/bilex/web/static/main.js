@@ -1,16 +1,16 @@
 // The parts of the page, by the address after #.
 
 import * as browse from "./browse.js";
-import { byId, solved } from "./dom.js";
+import { byId, clearProblem } from "./dom.js";
 import * as review from "./review.js";
 import * as search from "./search.js";
 
 const VIEWS = { search, browse, review };
 
 function route() {
-  solved("answer");
-  const [asked, side, text] = location.hash.slice(1).split("/");
-  const view = Object.hasOwn(VIEWS, asked) ? asked : "search";
+  clearProblem("answer");
+  const [wanted, side, text] = location.hash.slice(1).split("/");
+  const view = Object.hasOwn(VIEWS, wanted) ? wanted : "search";
   for (const name of Object.keys(VIEWS)) byId(`view-${name}`).hidden = name !== view;
   for (const link of document.querySelectorAll("[data-view]")) {
     if (link.dataset.view === view) link.setAttribute("aria-current", "page");
@@ -30,7 +30,7 @@ function decoded(text) {
 
 for (const view of Object.values(VIEWS)) view.start();
 document.querySelector(".skip").addEventListener("click", (event) => {
-  event.preventDefault(); // the address names the part of the page, not a place in it
+  event.preventDefault(); // the part of the address after # is the view
   byId("main").focus();
 });
 window.addEventListener("hashchange", () => route().catch(() => {}));

@@ -59,7 +59,7 @@ function shortened(text) {
   return letters.length > 24 ? `${letters.slice(0, 23).join("")}…` : text;
 }
 
-// Use the room: both directions are stretched to it, by no more than three to one.
+// Stretch both axes to the available room, by no more than three to one.
 function spread(points, width, height) {
   const range = (axis) => {
     const values = points.map((point) => point[axis]);

@@ -1,10 +1,10 @@
-// Learning again from the review, and what that changed.
+// Retraining from the review, and what it changed.
 
-import { Refused, get, post } from "./api.js";
-import { byId, element, names, number, turns, word } from "./dom.js";
+import { RequestError, get, post } from "./api.js";
+import { byId, element, names, number, requestTracker, word } from "./dom.js";
 
 const TITLES = { changed: "Changed", gained: "Gained", lost: "Lost" };
-const newest = turns();
+const newest = requestTracker();
 let watching = 0;
 
 export async function startRetraining() {
@@ -15,7 +15,7 @@ export async function startRetraining() {
     if (current()) draw(found);
     watch();
   } catch (error) {
-    if (error instanceof Refused) draw({ state: "failed", error: error.message });
+    if (error instanceof RequestError) draw({ state: "failed", error: error.message });
   }
 }
 
@@ -31,7 +31,7 @@ export const running = () => byId("retraining").classList.contains("running");
 
 function watch() {
   clearTimeout(watching);
-  watching = setTimeout(() => watchRetraining().catch(watch), 400); // also after an answer that did not come
+  watching = setTimeout(() => watchRetraining().catch(watch), 400); // also if the request failed
 }
 
 function draw(found) {
@@ -42,11 +42,11 @@ function draw(found) {
   if (found.state === "running") {
     const pairs = found.pairs === null ? "" : `, ${number(found.pairs)} pairs`;
     place.replaceChildren(
-      element("p", {}, `Learning again into ${found.run}: ${found.stage}, iteration ${found.iterations}${pairs}.`),
-      element("progress", { "aria-label": "Learning again" }),
+      element("p", {}, `Retraining into ${found.run}: ${found.stage}, iteration ${found.iterations}${pairs}.`),
+      element("progress", { "aria-label": "Retraining" }),
     );
   } else if (found.state === "failed") {
-    place.replaceChildren(element("p", {}, `Learning again failed: ${found.error}`));
+    place.replaceChildren(element("p", {}, `Retraining failed: ${found.error}`));
   } else if (found.state === "done") {
     place.replaceChildren(...result(found));
   }
@@ -61,7 +61,7 @@ function result(found) {
       "p",
       {},
       `The new run is ${found.run}, beside this one. ${number(changed)} source words changed their translation, `,
-      `${number(gained)} gained one, ${number(lost)} lost theirs, ${number(same)} stayed as they were. Look at it with `,
+      `${number(gained)} gained one, ${number(lost)} lost theirs, ${number(same)} stayed the same. Open it with `,
       element("code", {}, `bilex explore ${found.run}`),
       ".",
     ),
@@ -69,7 +69,7 @@ function result(found) {
   ];
 }
 
-const SAID = { sound: "looks sound", doubtful: "looks doubtful", failed: "failed: do not use it" };
+const VERDICTS = { sound: "looks sound", doubtful: "looks doubtful", failed: "failed: do not use it" };
 
 function verdict(found) {
   const { level, reasons, advice } = found.verdict;
@@ -77,7 +77,7 @@ function verdict(found) {
   return element(
     "p",
     { class: `new-verdict ${level}` },
-    element("strong", {}, `The new lexicon ${SAID[level]}.`),
+    element("strong", {}, `The new lexicon ${VERDICTS[level]}.`),
     `${why} Its report is `,
     element("code", {}, `${found.run}/${found.report}`),
     ".",

@@ -1,19 +1,19 @@
-// The review: one entry after the other, with keys alone.
+// The review: one entry after the other, by keyboard.
 //
-// Every decision says which version of the entry was looked at. If another tab was quicker the server refuses, and
-// the newer decision is shown instead of being overwritten.
+// Every decision is sent with the version of the entry that was shown. If another tab was quicker the server refuses,
+// and the newer decision is shown instead of being overwritten.
 
-import { Refused, get, post } from "./api.js";
+import { RequestError, get, post } from "./api.js";
 import { card, pairText } from "./card.js";
 import { combobox } from "./combobox.js";
-import { byId, complain, element, identity, names, number, plainText, turns, word } from "./dom.js";
+import { byId, showProblem, element, identity, names, number, plainText, requestTracker, word } from "./dom.js";
 import { running, startRetraining, watchRetraining } from "./retraining.js";
 
 const BATCH = 50;
 const AROUND = 6;
 const ALTERNATIVES = 6;
-const KEPT = `bilex-decided ${identity}`; // what this tab has decided, so that undo after a reload is still its own
-const newest = turns();
+const OWN_DECISIONS = `bilex-decided ${identity}`; // in the tab's storage, so that undo after a reload is still about them
+const newest = requestTracker();
 
 const state = { queue: [], place: 0, more: true, alternatives: [], correcting: false, busy: false };
 
@@ -32,20 +32,20 @@ export async function show(entry = undefined) {
   watchRetraining().catch(() => {});
   await refreshProgress();
   if (!state.queue.length && !(await refill())) return;
-  if (/^\d+$/.test(entry || "")) await bring(Number(entry));
+  if (/^\d+$/.test(entry || "")) await showEntry(Number(entry));
   else await draw();
 }
 
-// Put one row in front, whatever the order of the queue is.
-async function bring(entry) {
+// Show one row first, whatever the order of the queue is.
+async function showEntry(entry) {
   let row;
   try {
     row = await get("entry", { entry });
   } catch (error) {
-    if (error instanceof Refused) complain(error.message);
+    if (error instanceof RequestError) showProblem(error.message);
     return;
   }
-  history.replaceState(null, "", "#review"); // what comes next is no longer this row
+  history.replaceState(null, "", "#review"); // so that a reload shows the queue
   const known = state.queue.findIndex((item) => item.entry === entry);
   if (known >= 0) Object.assign(state.queue[known], row);
   else state.queue.splice(state.place, 0, row);
@@ -57,7 +57,7 @@ async function restart() {
   if (await refill()) await draw();
 }
 
-// Begin a new queue; false if another was begun before it came.
+// Start a new queue; false if another was started before the answer came.
 async function refill() {
   const queue = [];
   Object.assign(state, { queue, place: 0, more: true });
@@ -85,11 +85,11 @@ async function loadMore() {
 async function refreshProgress(found = null) {
   const current = newest();
   const progress = found || (await get("progress"));
-  if (!current()) return; // newer figures are on the page, or on their way
+  if (!current()) return; // newer figures are shown, or on their way
   byId("progress-text").textContent =
     `${number(progress.reviewed)} of ${number(progress.entries)} reviewed: ` +
     `${number(progress.accepted)} accepted, ${number(progress.rejected)} rejected, ${number(progress.corrected)} corrected` +
-    (progress.added ? `; ${number(progress.added)} unmatched given a translation` : "");
+    (progress.added ? `; ${number(progress.added)} unmatched translated` : "");
   byId("progress").max = Math.max(1, progress.entries);
   byId("progress").value = progress.reviewed;
   const percent = (value) => `${(100 * value).toFixed(1)}%`;
@@ -97,7 +97,7 @@ async function refreshProgress(found = null) {
     progress.precision === null
       ? "Precision: nothing reviewed yet"
       : `Precision ${percent(progress.precision)} (95% interval ${percent(progress.low)} to ${percent(progress.high)})`;
-  byId("precision").title = "An estimate for the whole lexicon only if the entries were taken in random order";
+  byId("precision").title = "Estimates the precision of the whole lexicon only if entries are reviewed in random order";
   byId("retrain").disabled = running() || !(progress.reviewed || progress.added);
 }
 
@@ -149,17 +149,17 @@ async function jump(place) {
   await draw();
 }
 
-// Go on at once where the queue allows it, so that the next key is about the entry that is seen next.
+// Go on at once where the queue allows it, so that the next key is about the entry shown next.
 async function move(step) {
   const wanted = Math.max(0, state.place + step);
   if (wanted >= state.queue.length) {
     const { queue } = state;
-    state.busy = true; // no key may decide about the entry before meanwhile
+    state.busy = true; // until then no key may decide about the previous entry
     await loadMore().finally(() => (state.busy = false));
     if (queue !== state.queue) return; // another order was chosen
   }
   const next = Math.min(wanted, Math.max(0, state.queue.length - 1));
-  if (next === state.place && step > 0) say("This is the last entry of the queue.");
+  if (next === state.place && step > 0) showMessage("This is the last entry of the queue.");
   state.place = next;
   const drawn = draw();
   if (next > state.queue.length - AROUND) loadMore().then(drawQueue, () => {});
@@ -184,7 +184,7 @@ function correct() {
   byId("correction").replaceChildren(
     element("label", { for: "correct-word" }, `The right ${names.target} word`),
     element("div", { class: "combo" }, input, list),
-    element("p", { class: "aside" }, "Enter to save, Esc to leave it"),
+    element("p", { class: "aside" }, "Enter to save, Esc to cancel"),
   );
   byId("correction").hidden = false;
   combobox(input, list, { side: "target", choose: (text) => decide("corrected", text) });
@@ -194,14 +194,14 @@ function correct() {
   input.focus();
 }
 
-async function decide(verdict, correction = null) {
+async function decide(decision, correction = null) {
   const row = state.queue[state.place];
   if (!row || state.busy) return;
-  if (row.target === null && verdict !== "corrected") return say("This word has no translation yet: c to give it one.");
-  await change("decide", { entry: row.entry, version: row.version, verdict, correction }, row, async (answer) => {
-    remember([...remembered(), row.entry]);
+  if (row.target === null && decision !== "corrected") return showMessage("This word has no translation yet: press c to give it one.");
+  await change("decide", { entry: row.entry, version: row.version, decision, correction }, row, async (answer) => {
+    saveOwnDecisions([...ownDecisions(), row.entry]);
     const what = answer.row.correction ? `corrected to ${plainText(answer.row.correction)}` : answer.row.decision;
-    say(`${pairText(row)}: ${what}. ${answer.row.known ? "" : "It has no vector. "}u to undo.`);
+    showMessage(`${pairText(row)}: ${what}. ${answer.row.known ? "" : "It has no vector. "}Press u to undo.`);
     await move(1);
   });
 }
@@ -209,21 +209,21 @@ async function decide(verdict, correction = null) {
 async function undo() {
   if (state.busy) return;
   state.busy = true; // a second press of the key does nothing until the first is done
-  const mine = remembered();
+  const mine = ownDecisions();
   const row = await lastDecided(mine).finally(() => (state.busy = false));
   if (!row) {
-    remember(mine.slice(0, -1));
-    return say("There is nothing to undo.");
+    saveOwnDecisions(mine.slice(0, -1));
+    return showMessage("There is nothing to undo.");
   }
   await change("undo", { entry: row.entry, version: row.version }, row, async (answer) => {
-    remember(mine.slice(0, -1));
+    saveOwnDecisions(mine.slice(0, -1));
     state.place = state.queue.indexOf(row);
-    say(`Undone: ${pairText(row)} is ${answer.row.decision}.`);
+    showMessage(`Undone: ${pairText(row)} is ${answer.row.decision}.`);
     await draw();
   });
 }
 
-// Find the row that undo is about, this tab's own if it has one, and put it into the queue.
+// Find the row to undo, this tab's own if it has one, and put it into the queue.
 async function lastDecided(mine) {
   const entry = mine.length ? mine[mine.length - 1] : (await get("progress")).last?.entry;
   if (entry === undefined || entry === null) return null;
@@ -235,8 +235,8 @@ async function lastDecided(mine) {
   return row;
 }
 
-// Send a change, and take over the answer; or show what someone else has decided. The page is free again as soon as the
-// answer is there: what `then` does later may overlap with the next change.
+// Send a change and apply the answer, or show the decision of someone else. The page is free again as soon as the
+// answer is there: what `then` does may overlap with the next change.
 async function change(path, body, row, then) {
   state.busy = true;
   let answer;
@@ -244,8 +244,8 @@ async function change(path, body, row, then) {
     answer = await post(path, body);
   } catch (error) {
     state.busy = false;
-    if (error instanceof Refused && error.status === 409) await overtaken(path, row, error.body.current);
-    else if (error instanceof Refused) complain(error.message);
+    if (error instanceof RequestError && error.status === 409) await showConflict(path, row, error.body.current);
+    else if (error instanceof RequestError) showProblem(error.message);
     return;
   }
   state.busy = false;
@@ -254,23 +254,23 @@ async function change(path, body, row, then) {
   await then(answer);
 }
 
-async function overtaken(path, row, current) {
+async function showConflict(path, row, current) {
   Object.assign(row, current);
-  if (path === "undo") remember(remembered().filter((entry) => entry !== row.entry));
+  if (path === "undo") saveOwnDecisions(ownDecisions().filter((entry) => entry !== row.entry));
   state.place = Math.max(0, state.queue.indexOf(row));
   refreshProgress().catch(() => {});
   const to = row.correction ? ` to ${plainText(row.correction)}` : "";
-  say(`Not saved: another tab has ${row.decision} it${to} meanwhile. Decide again to overrule that, or j to go on.`, true);
+  showMessage(`Not saved: another tab has ${row.decision} it${to} meanwhile. Decide again to overrule that, or press j to go on.`, true);
   await draw();
 }
 
-function say(text, warn = false) {
-  byId("said").textContent = text;
-  byId("said").classList.toggle("warn", warn);
+function showMessage(text, warn = false) {
+  byId("message").textContent = text;
+  byId("message").classList.toggle("warn", warn);
 }
 
-const remembered = () => JSON.parse(sessionStorage.getItem(KEPT) || "[]");
-const remember = (entries) => sessionStorage.setItem(KEPT, JSON.stringify(entries.slice(-1000)));
+const ownDecisions = () => JSON.parse(sessionStorage.getItem(OWN_DECISIONS) || "[]");
+const saveOwnDecisions = (entries) => sessionStorage.setItem(OWN_DECISIONS, JSON.stringify(entries.slice(-1000)));
 
 function onKey(event) {
   if (byId("view-review").hidden || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;

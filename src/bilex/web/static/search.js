@@ -1,12 +1,12 @@
-// The search: everything about one word.
+// The search: one word, its translations and neighbours.
 
-import { Refused, get } from "./api.js";
+import { RequestError, get } from "./api.js";
 import { combobox } from "./combobox.js";
-import { addressOf, byId, element, names, number, otherSide, score, turns, word, wordLink } from "./dom.js";
+import { addressOf, byId, element, names, number, otherSide, score, requestTracker, word, wordLink } from "./dom.js";
 import { picture } from "./picture.js";
 
 let shown = null;
-const newest = turns();
+const newest = requestTracker();
 
 export function start() {
   combobox(byId("search-word"), byId("search-list"), { choose: go });
@@ -21,10 +21,10 @@ async function go(text, side) {
   if (side) return open(side, text);
   const current = newest();
   const found = await get("complete", { prefix: text.trim() });
-  if (!current()) return; // another word was asked for meanwhile
+  if (!current()) return; // another word was requested meanwhile
   const exact = found.words.find((item) => item.word === text.trim()) || found.words[0];
   if (exact) return open(exact.side, exact.word);
-  const { sides } = await get("outside", { word: text.trim() }); // by its words, or by its subwords
+  const { sides } = await get("outside", { word: text.trim() }); // composed from its words, or from its subwords
   if (!current()) return;
   if (sides.length) return open(sides[0], text.trim());
   shown = null;
@@ -42,19 +42,19 @@ export async function show(side, text) {
   const current = newest();
   if (!side) {
     input.focus();
-    if (shown) drawPicture(shown); // it may have come while another part was shown
+    if (shown) drawPicture(shown); // it may have arrived while another view was shown
     else await welcome(current);
     return;
   }
   try {
     const found = await get("word", { side, word: text });
-    if (!current()) return; // another word was asked for meanwhile
+    if (!current()) return; // another word was requested meanwhile
     shown = found;
     input.value = found.word;
     byId("word").replaceChildren(...describe(found));
     drawPicture(found);
   } catch (error) {
-    if (!(error instanceof Refused) || !current()) return;
+    if (!(error instanceof RequestError) || !current()) return;
     shown = null;
     byId("word").replaceChildren(element("p", { class: "empty" }, word(text), `: ${error.message}`));
   }
@@ -65,7 +65,7 @@ async function welcome(current) {
   if (!current()) return;
   const words = page.rows.flatMap((row) => [wordLink(row.source, "source"), " "]);
   byId("word").replaceChildren(
-    element("p", { class: "empty" }, "Type the beginning of a word; accents and capitals may be left out."),
+    element("p", { class: "empty" }, "Type the beginning of a word. Accents and capitals do not matter."),
     element("p", { class: "try" }, "For example: ", ...words),
   );
 }
@@ -84,7 +84,7 @@ function describe(found) {
     element(
       "div",
       { class: "lists" },
-      ranking(`Best in ${names[other]}`, "by CSLS", found.csls, other),
+      ranking(`Best translations in ${names[other]}`, "by CSLS", found.csls, other),
       ranking(`Nearest in ${names[other]}`, "by cosine", found.nn, other),
       ranking(`Neighbours in ${names[found.side]}`, "by cosine", found.neighbours, found.side),
       caption(),
@@ -102,7 +102,7 @@ function caption() {
       {},
       element("span", { class: "key source" }, names.source),
       element("span", { class: "key target" }, names.target),
-      "The shared space around it, along the two directions in which these words differ most. Lines join pairs of the lexicon.",
+      "The shared space around the word, projected on its two principal components. Lines join pairs of the lexicon.",
     ),
   );
 }
@@ -122,8 +122,8 @@ function matched(found, other) {
     return element(
       "p",
       { class: "matched none" },
-      found.frequency ? "Not in the lexicon: the matching left this word alone." : "Not in the lexicon.",
-      ...(found.alone ? [" ", alone(found.alone)] : []),
+      found.frequency ? "Not in the lexicon: this word was not matched." : "Not in the lexicon.",
+      ...(found.unmatched ? [" ", translationLink(found.unmatched)] : []),
     );
   }
   const entries = found.entries.map((entry) =>
@@ -144,7 +144,7 @@ function matched(found, other) {
   return element("div", { class: "matched" }, element("h3", {}, "In the lexicon"), element("ul", {}, ...entries));
 }
 
-function alone(row) {
+function translationLink(row) {
   const link = (...content) => element("a", { href: `#review/${row.entry}` }, ...content);
   return row.correction ? link("In the review: ", word(row.correction, "target")) : link("Give it a translation");
 }

@@ -1,4 +1,4 @@
-"""The SQLite file of a review: opened, checked, locked, and what SQLite says turned into errors of ours."""
+"""The SQLite file of a review: create, open, check and lock it; turn SQLite's errors into bilex's."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from bilex.errors import InputError
 from bilex.files.atomic import atomic_write
 from bilex.files.run_directory import file_of_run
 
-__all__ = ["connect", "speaking", "transaction"]
+__all__ = ["connect", "sqlite_errors", "transaction"]
 
-APPLICATION, FORMAT = 0x62696C78, 1  # "bilx"
+APPLICATION_ID, SCHEMA_VERSION = 0x62696C78, 1  # "bilx"
 SCHEMA = f"""
 CREATE TABLE log (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -26,55 +27,64 @@ CREATE TABLE log (
 );
 CREATE TRIGGER no_update BEFORE UPDATE ON log BEGIN SELECT RAISE(ABORT, 'the log is only added to'); END;
 CREATE TRIGGER no_delete BEFORE DELETE ON log BEGIN SELECT RAISE(ABORT, 'the log is only added to'); END;
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {FORMAT};
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {SCHEMA_VERSION};
 """
 
 
 def connect(path: Path, *, create: bool) -> sqlite3.Connection:
-    """Connect to the file, and check that it is ours."""
+    """Open the file and check that it is a review."""
     if create:
-        make_review(path)
+        create_review(path)
     path = file_of_run(path.parent, path.name)
-    with speaking(path):
+    with sqlite_errors(path):
         if not path.stat().st_size:
             raise InputError(path, "the file is empty", "delete it; the next decision makes it again")
-        address = f"{path.resolve().as_uri()}?mode=rw"
         connection = sqlite3.connect(
-            address, uri=True, timeout=10, isolation_level=None, check_same_thread=False, cached_statements=16
+            f"{path.resolve().as_uri()}?mode=rw", uri=True, timeout=10, isolation_level=None, check_same_thread=False
         )
         try:
             connection.execute("PRAGMA synchronous = EXTRA")  # on the disk when the call returns
-            check(connection, path)
+            check_review(connection, path)
         except BaseException:
             connection.close()
             raise
         return connection
 
 
-def check(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise if the file is not a review, not whole, or one of a newer bilex."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION:
+def create_review(path: Path) -> None:
+    """Put an empty review in place, whole or not at all, unless another process was quicker."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA)
+        content = connection.serialize()
+    with atomic_write(path, replace=False) as file:
+        file.write(content)
+
+
+def check_review(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise if the file is not a review, is damaged, or was written by a newer bilex."""
+
+    def pragma(name: str) -> Any:
+        return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+    if pragma("application_id") != APPLICATION_ID:
         raise InputError(path, "this is not a review of bilex", "move the file away")
     connection.execute("BEGIN")  # nobody can write until it ends
-    (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    (pages,), (size,) = (connection.execute(f"PRAGMA page_{what}").fetchone() for what in ("count", "size"))
-    cut = path.stat().st_size < pages * size  # SQLite itself takes a last page that is cut for one of zeros
+    whole = pragma("quick_check(1)") == "ok"
+    cut = path.stat().st_size < pragma("page_count") * pragma("page_size")  # SQLite takes what is cut off for zeros
     connection.execute("COMMIT")
-    if cut or found != "ok":
+    if cut or not whole:
         raise InputError(path, "the review is damaged or cut off", "move the file away")
-    if version > FORMAT:
+    if pragma("user_version") > SCHEMA_VERSION:
         raise InputError(path, "this review was written by a newer bilex", "update bilex")
 
 
 @contextlib.contextmanager
-def speaking(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into an error of ours."""
+def sqlite_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into an `InputError` that names the file."""
     try:
         yield
-    except sqlite3.OperationalError as error:  # a full disk, no right to write, a lock that is held too long
+    except sqlite3.OperationalError as error:  # a full disk, no permission to write, a lock that is held too long
         raise InputError(path, f"cannot be used ({error})", "check the disk and who may write there") from None
     except sqlite3.Error as error:
         raise InputError(path, f"the review is damaged ({error})", "move the file away") from None
@@ -91,12 +101,3 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-
-
-def make_review(path: Path) -> None:
-    """Put an empty review into its place, whole or not at all, unless another process was quicker."""
-    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(SCHEMA)
-        content = connection.serialize()
-    with atomic_write(path, replace=False) as file:
-        file.write(content)
