@@ -123,11 +123,8 @@ def missing(folder: Path, confirmed: dict[int, str]) -> list[str]:
     pairs = pairs_of(folder)
     with Reviews(folder) as reviews:
         held = {entry: reviews[pairs[entry]].kind for entry in confirmed}
-    return [
-        f"entry {entry}: {held[entry]}, not {decision}"
-        for entry, decision in confirmed.items()
-        if held[entry] != decision
-    ]
+    lost = [entry for entry, decision in confirmed.items() if held[entry] != decision]
+    return [f"entry {entry}: {held[entry]}, not {confirmed[entry]}" for entry in lost]
 
 
 def growth(memory: list[float]) -> float:
@@ -137,7 +134,7 @@ def growth(memory: list[float]) -> float:
 
 
 def review_and_kill(folder: Path, dice: random.Random, confirmed: dict[int, str]) -> int:
-    """Decide as fast as the server confirms, kill the server in between, and return the number of confirmed decisions."""
+    """Decide as fast as the server confirms, kill the server in between, and return how often it confirmed."""
     decisions = 0
     with serving(folder) as (server, address), logged_in(address) as client:
         before = dice.randrange(3, 30)

@@ -31,9 +31,8 @@ def explorer(tmp_path: Path) -> Iterator[Explorer]:
     language, rows, crowding = Embeddings(words, vectors), np.arange(WORDS), np.zeros(WORDS)
     space = SharedSpace(vectors, vectors, crowding, crowding, rows, rows)
     half = WORDS // 2  # the other half is unmatched
-    lexicon = Lexicon(
-        words[:half], words[:half], crowding[:half], rows[1 : half + 1], rows[:half] > 0, ("seed",) * half
-    )
+    columns = crowding[:half], rows[1 : half + 1], rows[:half] > 0, ("seed",) * half
+    lexicon = Lexicon(words[:half], words[:half], *columns)
     theta = Theta(np.eye(4), np.zeros(4))
     opened = Explorer(tmp_path, Run(language, language, theta, space, lexicon, {"files": {}}))
     yield opened

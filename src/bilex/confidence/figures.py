@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.evaluation.hubness import skewness
-from bilex.lexicon.lexicon import RETRIEVAL, Entry, Lexicon, plain
+from bilex.lexicon.lexicon import RETRIEVAL, Entry, Lexicon
+from bilex.lexicon.text import tsv_cell
 from bilex.methods import flat_options
 from bilex.numerics.types import Floats, Indices
 from bilex.runs.run import Run
@@ -59,8 +60,8 @@ def induced_pairs(run: Run) -> InducedPairs:
     found = run.lexicon.where(np.array([origin != RETRIEVAL for origin in run.lexicon.origin], bool))
     lexicon = replace(
         found,
-        source=tuple(map(plain, found.source)),
-        target=tuple(map(plain, found.target)),
+        source=tuple(map(tsv_cell, found.source)),
+        target=tuple(map(tsv_cell, found.target)),
         score=np.array([float(f"{score:.6f}") for score in found.score.tolist()], np.float64),
     )
     rows, columns = (

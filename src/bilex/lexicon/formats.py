@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from bilex.errors import BilexWarning
-from bilex.files.streams import display
+from bilex.files.fields import quoted
 from bilex.lexicon.lexicon import Entry
 from bilex.lexicon.text import tsv_cell, xml_safe
 
@@ -86,7 +86,7 @@ def warn_about_words(words: Sequence[str], noun: str, problem: str, remedy: str,
     if words:
         count = f"1 {noun}" if len(words) == 1 else f"{len(words):,} {noun}s"
         place = f"{path}: " if path else ""
-        message = f"{place}{count} {problem} (first: {display(words[0])}); {remedy}"
+        message = f"{place}{count} {problem} (first: {quoted(words[0])}); {remedy}"
         warnings.warn(message, BilexWarning, stacklevel=3)
 
 

@@ -154,7 +154,7 @@ class Explorer:
     def progress(self) -> dict[str, Any]:
         """Count the decisions, and estimate the lexicon's precision from them."""
         self.refresh()
-        entries, codes = self.table.entries, self.table.decision
+        entries, codes = self.table.entries, self.table.decision_codes()
         _, *counts = np.bincount(codes[:entries], minlength=len(DECISIONS)).tolist()
         accepted, reviewed = counts[0], sum(counts)
         share, low, high = precision_interval(accepted, reviewed)
@@ -179,7 +179,7 @@ class Explorer:
         self.refresh()
         header, *lines = replace(self.run.lexicon, confidence=None).to_tsv().split("\n")[:-1]
         exported = [f"{header}\tdecision\tcorrection"]
-        unmatched = np.flatnonzero(self.table.decision[self.table.entries :]) + self.table.entries
+        unmatched = np.flatnonzero(self.table.decision_codes()[len(lines) :]) + len(lines)
         for row in [*range(len(lines)), *unmatched.tolist()]:
             line = lines[row] if row < len(lines) else f"{tsv_cell(self.table.source[row])}\t\t\t\t\t{UNMATCHED}"
             decision = self.table.decided.get(row, Decision())

@@ -6,6 +6,7 @@ review can give a translation.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
@@ -78,6 +79,7 @@ class Table:
         for row in range(self.entries):
             self.rows_of["source"].setdefault(self.source[row], []).append(row)
             self.rows_of["target"].setdefault(self.target[row], []).append(row)
+        self._lock = threading.Lock()
         self._orders: dict[tuple[str, bool], Indices] = {}
 
     def __len__(self) -> int:
@@ -85,11 +87,16 @@ class Table:
 
     def update(self, decisions: Mapping[WordPair, Decision]) -> None:
         """Take over new decisions; those about pairs that this lexicon does not have are ignored."""
-        for pair, decision in decisions.items():
-            row = self.number.get(pair)
-            if row is not None:
+        rows = {self.number[pair]: decision for pair, decision in decisions.items() if pair in self.number}
+        with self._lock:
+            for row, decision in rows.items():
                 self.decided[row] = decision
                 self.decision[row] = DECISIONS.index(decision.kind)
+
+    def decision_codes(self) -> NDArray[np.int8]:
+        """Return the decision about each row as a number into DECISIONS, which no other thread changes."""
+        with self._lock:
+            return self.decision.copy()
 
     def find(self, query: TableQuery) -> tuple[int, list[int]]:
         """Count the rows that pass the filters, and return those of the page in their order."""
@@ -124,7 +131,7 @@ class Table:
         if query.origin is not None:
             filters.append(self.origin == ORIGINS.index(query.origin))
         if query.decision is not None:
-            filters.append(self.decision == DECISIONS.index(query.decision))
+            filters.append(self.decision_codes() == DECISIONS.index(query.decision))
         if query.decision == UNDECIDED and query.origin != UNMATCHED:  # these need no decision
             filters.append(matched_rows)
         if query.mutual is not None:
