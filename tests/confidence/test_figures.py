@@ -11,7 +11,7 @@ from scipy.stats import skew, spearmanr
 from bilex.confidence.figures import (
     induced_pairs,
     is_frequency_ordered,
-    maximises_likelihood,
+    likelihood_rise,
     mean_ranks,
     measure_run,
     seed_agreement,
@@ -67,10 +67,14 @@ def test_words_outside_the_vocabulary_have_no_row(good_run: Run) -> None:
     assert pairs.entries([0, 2])[0].source == "nowhere"
 
 
-def test_a_method_maximises_the_likelihood_only_if_both_steps_do(good_run: Run, languages: Languages) -> None:
-    assert not maximises_likelihood(good_run.info["configuration"]["method"])
-    paper = induce(languages.source, languages.target, "identical", "ruder2018")
-    assert maximises_likelihood(paper.info["configuration"]["method"])
+def test_the_likelihood_counts_only_if_both_steps_of_em_maximise_it(good_run: Run) -> None:
+    method = {"self_learning": True, "map": "orthogonal", "weights": "likelihood", "supervision": "start"}
+    iterations = [{"log_likelihood": value} for value in (-5.0, -4.0, -3.0)]
+    assert likelihood_rise(iterations, method) == 2
+    assert likelihood_rise([], method) == 0
+    for change in ({"self_learning": False}, {"map": "whitened"}, {"weights": "csls"}, {"supervision": "fixed"}):
+        assert likelihood_rise(iterations, {**method, **change}) is None
+    assert measure_run(good_run).rise is None
 
 
 def test_the_order_of_a_vocabulary_is_recognised(languages: Languages) -> None:

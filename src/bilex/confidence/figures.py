@@ -119,20 +119,17 @@ def measure_run(run: Run) -> RunFigures:
         seed_words=words,
         seed_kept=agreement["matched"] / words if words else None,
         seed_near=agreement["near"] / words if words else None,
-        rise=likelihood_rise(iterations) if maximises_likelihood(method) else None,
+        rise=likelihood_rise(iterations, method),
         iterations=len(iterations),
         stopped=run.info["stopped"],
     )
 
 
-def maximises_likelihood(method: dict[str, Any]) -> bool:
-    """Check whether both steps of a method maximise the log-likelihood, so that its rise means something."""
+def likelihood_rise(iterations: list[dict[str, Any]], method: dict[str, Any]) -> float | None:
+    """Return by how much the log-likelihood rose; None unless both steps of the method maximise it."""
     paper = {"map": "orthogonal", "weights": "likelihood", "supervision": "start", "self_learning": True}
-    return all(method[name] == value for name, value in paper.items())
-
-
-def likelihood_rise(iterations: list[dict[str, Any]]) -> float:
-    """Return by how much the log-likelihood rose."""
+    if any(method[name] != value for name, value in paper.items()):
+        return None
     return float(iterations[-1]["log_likelihood"] - iterations[0]["log_likelihood"]) if iterations else 0.0
 
 

@@ -43,9 +43,7 @@ SCALES = {
     "mutual": Scale(0.40, 0.10, "The words of {value} of the pairs are each other's nearest neighbours."),
     "cosine": Scale(0.60, 0.45, "The mean cosine of the pairs is {value}.", share=False),
     "returning": Scale(
-        0.30,
-        0.08,
-        "Going to the nearest neighbour and back returns to the same word for {value} of the frequent words.",
+        0.30, 0.08, "{value} of the frequent words are the nearest neighbour of their nearest neighbour."
     ),
     "frequency": Scale(
         0.35, 0.24, "The words of a pair {agree} in how frequent they are (correlation {value}).", share=False
