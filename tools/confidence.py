@@ -72,7 +72,7 @@ def learn_shipped(data: Path) -> None:
         space, neighbours = learnt.shared_space(engine)
         lexicon, entries = build_lexicon(learnt, space, engine, complete=True)
         found = edge_evidence(entries, learnt, space, neighbours)
-        edges = found.find_edges(entries.source, entries.target)
+        edges = found.find_edges(entries)
         known, correct = labels(lexicon, [each for each in words if each[0] not in given])
         features[pair], right[pair] = found.features(edges)[known], correct[known]
         print(f"{pair}: {known.sum()} entries, {correct[known].mean():.3f} right", file=sys.stderr, flush=True)

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from bilex.confidence.verdict import judge
 from bilex.induction import induce
 from bilex.seeds.dictionaries import read_pairs
 from bilex.seeds.seed import SeedLike
@@ -156,7 +155,7 @@ def measure(case: Case, data: Data) -> tuple[str, float]:
     run = induce(source, target, seed, **{"method": "ruder2018", "max_rank": case.max_rank, **case.changes})
     gold = data.dictionary(case.source, case.target, "5000-6500")
     precision = float(run.evaluate(gold, retrieval="csls").figures()["p@1"])
-    verdict = judge(run)
+    verdict = run.verdict
     found = verdict.figures
     signs = (found.matched, found.mutual, found.cosine, found.returning, found.frequency)
     row = " ".join("    -" if sign is None else f"{sign:5.2f}" for sign in signs)

@@ -221,8 +221,8 @@ def read_run(reader: Reader, data: bytes) -> None:
 
     The first byte says where: a whole file, or an entry of ``run.json``, or the model behind its header's length.
     """
+    from bilex.confidence.verdict import judge
     from bilex.files.run_directory import LEXICON, MANIFEST, MODEL
-    from bilex.report import judge
     from bilex.report.reproduce import circumstances, command_line, inputs, settings
     from bilex.runs.run import Run
 

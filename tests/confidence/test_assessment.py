@@ -22,20 +22,20 @@ from bilex.confidence.assessment import (
 )
 from bilex.confidence.calibration import calibration_error
 from bilex.confidence.posterior import edge_posterior
+from bilex.em.context import Context
 from bilex.errors import BilexError
-from bilex.matching.graph import Graph
-from bilex.model.edge_prior import Features
+from bilex.induction import learn
+from bilex.matching.graph import Capacities, Graph, RowPairs
+from bilex.methods import find_method
 from bilex.model.maps import procrustes
-from bilex.model.prior import Prior
 from bilex.numerics.rows import unit
-from bilex.numerics.types import Indices
-from bilex.runs.learning import Learnt, learn
-from bilex.runs.readout import evidence_for
+from bilex.runs.entries import Learnt, edge_evidence
+from bilex.runs.prepared import prepare
 from bilex.search.local import LocalEngine
+from bilex.vectors.spelling import SpellingComparison
 from tests.languages import Languages, make_languages
 
 ENGINE = LocalEngine(threads=1)
-Array = np.ndarray
 
 
 @pytest.fixture(scope="module")
@@ -43,46 +43,46 @@ def languages() -> Languages:
     return make_languages(200, noise=0.4)
 
 
+def learn_from(languages: Languages, seed: list[tuple[str, str]]) -> Learnt:
+    return learn(prepare(languages.source, languages.target, seed, find_method("ruder2018")), Context(ENGINE))
+
+
 @pytest.fixture(scope="module")
 def learnt(languages: Languages) -> Learnt:
-    return learn(languages.source, languages.target, languages.gold[:60], "ruder2018")
+    return learn_from(languages, languages.gold[:60])
 
 
-def evidence_of(learnt: Learnt, entries: tuple[Indices, Indices]) -> EdgeEvidence:
-    return evidence_for(entries, learnt, *learnt.with_neighbours(ENGINE))
-
-
-def entries_of(learnt: Learnt) -> tuple[Indices, Indices]:
-    return learnt.fit.matching.source, learnt.fit.matching.target
+def evidence_of(learnt: Learnt) -> EdgeEvidence:
+    return edge_evidence(learnt.fit.matching.pairs, learnt, *learnt.shared_space(ENGINE))
 
 
 def test_the_cosines_are_those_of_maps_fitted_to_the_other_folds(learnt: Learnt) -> None:
-    found = evidence_of(learnt, entries_of(learnt))
+    found = evidence_of(learnt)
     source, target = learnt.source.vectors, unit(learnt.target.vectors)
-    rows, columns = entries_of(learnt)
+    rows, columns = learnt.fit.matching.source, learnt.fit.matching.target
     cosines = np.empty((len(source), len(target)))
     for word in range(len(source)):
         others = rows % FOLDS != word % FOLDS
         omega = procrustes(source[rows[others]], learnt.target.vectors[columns[others]])
         mapped = source[word].astype(np.float64) @ omega.T
         cosines[word] = target @ (mapped / np.linalg.norm(mapped))
-    _, around = learnt.with_neighbours(ENGINE)
-    forth = np.take_along_axis(cosines, around.of_source, axis=1).mean(axis=1)
-    back = np.take_along_axis(cosines.T, around.of_target, axis=1).mean(axis=1)
+    _, near = learnt.shared_space(ENGINE)
+    forth = np.take_along_axis(cosines, near.of_source, axis=1).mean(axis=1)
+    back = np.take_along_axis(cosines.T, near.of_target, axis=1).mean(axis=1)
     expected = 2 * cosines - forth[:, None] - back
     np.testing.assert_allclose(found.graph.weights, expected[found.graph.rows, found.graph.indices], atol=1e-5)
     edges = set(zip(found.graph.rows.tolist(), found.graph.indices.tolist(), strict=True))
     assert edges >= set(zip(rows.tolist(), columns.tolist(), strict=True))
-    assert edges >= {(row, column) for row, near in enumerate(around.of_source.tolist()) for column in near}
-    posterior = edge_posterior(found.graph, Prior(log_odds=-MARGIN), TEMPERATURE)
+    assert edges >= {(row, column) for row, near in enumerate(near.of_source.tolist()) for column in near}
+    posterior = edge_posterior(replace(found.graph, weights=found.graph.weights - MARGIN), Capacities(), TEMPERATURE)
     np.testing.assert_array_equal(found.posterior, posterior.probabilities)
 
 
 def test_features_agree_with_their_definitions() -> None:
     graph = Graph.from_edges(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2]), np.array([0.5, 0.3, 0.4, -0.2]), (3, 4))
-    spelling = Features.between(("one", "two", "été"), ("one", "abc", "ete", "d"))
+    spelling = SpellingComparison(("one", "two", "été"), ("one", "abc", "ete", "d"))
     found = EdgeEvidence(graph, np.array([0.9, 0.2, 0.5, 0.0]), spelling)
-    places = found.find_edges(np.array([0, 0, 2]), np.array([0, 1, 2]))
+    places = found.find_edges(RowPairs(np.array([0, 0, 2]), np.array([0, 1, 2])))
     assert places.tolist() == [0, 1, 3]
     features = dict(zip(EVIDENCE_FEATURES, found.features(places).T, strict=True))
     np.testing.assert_allclose(features["posterior"], [np.log(9), np.log(0.25), np.log(1e-4 / (1 - 1e-4))])
@@ -106,8 +106,8 @@ def test_rivals_agree_with_their_definition() -> None:
 
 
 def test_examples_are_the_best_edges_of_known_words(learnt: Learnt) -> None:
-    found = evidence_of(learnt, entries_of(learnt))
-    known = KnownTranslations((np.array([3, 3, 7]), np.array([1, 4, 2])), np.array([11]))
+    found = evidence_of(learnt)
+    known = KnownTranslations(RowPairs(np.array([3, 3, 7]), np.array([1, 4, 2])), np.array([11]))
     places, right = labelled_examples(found, known)
     assert found.graph.rows[places].tolist() == [3, 7, 11]
     for place, correct in zip(places, right, strict=True):
@@ -144,14 +144,11 @@ def test_user_supplied_pairs_get_confidence_1_and_identical_strings_do_not(langu
 
 def test_words_of_the_seed_whose_translations_have_no_vector_count_as_wrong(languages: Languages) -> None:
     seed = [*languages.gold[:60], *((source, "nowhere") for source, _ in languages.gold[100:120])]
-    learnt = learn(languages.source, languages.target, seed, "ruder2018")
-    missing = {languages.source.index[source] for source, _ in languages.gold[100:120]}
-    assert set(learnt.seed.unanswered.tolist()) == missing - set(learnt.seed.source.tolist())
-    _, right = labelled_examples(
-        evidence_of(learnt, entries_of(learnt)),
-        KnownTranslations((learnt.seed.source[:0], learnt.seed.target[:0]), learnt.seed.unanswered),
-    )
-    assert len(right) == len(learnt.seed.unanswered) > 0
+    learnt = learn_from(languages, seed)
+    given, missing = learnt.prepared.seed, {languages.source.index[source] for source, _ in languages.gold[100:120]}
+    assert set(given.unanswered.tolist()) == missing - set(given.source.tolist())
+    _, right = labelled_examples(evidence_of(learnt), KnownTranslations(RowPairs(), given.unanswered))
+    assert len(right) == len(given.unanswered) > 0
     assert not right.any()
 
 

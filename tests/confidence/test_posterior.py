@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from bilex.confidence.posterior import edge_posterior
 from bilex.em.sinkhorn_kernel import sinkhorn
-from bilex.matching.graph import Graph
+from bilex.matching.graph import Capacities, Graph
 from bilex.matching.solver import solve
-from bilex.model.prior import Prior
+from bilex.model.prior import CAPACITIES
 from bilex.numerics.types import Floats
 from tests import oracles
 
@@ -37,10 +37,10 @@ def random_tree(seed: int, n: int, spread: float = 3.0) -> Graph:
     return Graph.from_edges(rows, columns, spread * rng.normal(size=len(pairs)), (rows.max() + 1, columns.max() + 1))
 
 
-def enumerated(graph: Graph, prior: Prior, temperature: float = 1.0) -> Floats:
-    weights = ((graph.weights + prior.log_odds) / temperature).tolist()
+def enumerated(graph: Graph, capacities: Capacities, temperature: float = 1.0) -> Floats:
+    weights = (graph.weights / temperature).tolist()
     edges = dict(zip(zip(graph.rows.tolist(), graph.indices.tolist(), strict=True), weights, strict=True))
-    found = oracles.marginals_by_subsets(edges, prior.source_capacity, prior.target_capacity, prior.null)
+    found = oracles.marginals_by_subsets(edges, capacities.source, capacities.target, capacities.null)
     return np.array(list(found.values()))
 
 
@@ -52,9 +52,9 @@ def enumerated(graph: Graph, prior: Prior, temperature: float = 1.0) -> Floats:
 @settings(deadline=None, max_examples=60)
 def test_the_posterior_is_exact_on_trees_for_every_prior(seed: int, prior: str, temperature: float) -> None:
     graph = random_tree(seed, 8)
-    belief = Prior.named(prior, log_odds=-0.4)
-    found = edge_posterior(graph, belief, temperature, tolerance=1e-12)
-    np.testing.assert_allclose(found.probabilities, enumerated(graph, belief, temperature), atol=1e-9)
+    capacities = CAPACITIES[prior]
+    found = edge_posterior(graph, capacities, temperature, tolerance=1e-12)
+    np.testing.assert_allclose(found.probabilities, enumerated(graph, capacities, temperature), atol=1e-9)
 
 
 @given(st.integers(0, 2**32), st.booleans(), st.booleans())
@@ -63,20 +63,20 @@ def test_the_posterior_is_exact_if_one_side_is_unlimited(seed: int, null: bool, 
     graph = random_graph(seed, 4, 4, 0.6)
     assume(0 < len(graph.indices) <= MAX_EDGES and (null or not sources_choose))
     name = "many-to-one" if sources_choose else "one-to-many"
-    prior = Prior.named(name if null else f"{name}-no-null", log_odds=0.3)
-    found = edge_posterior(graph, prior)
-    np.testing.assert_allclose(found.probabilities, enumerated(graph, prior), atol=1e-12)
+    capacities = CAPACITIES[name if null else f"{name}-no-null"]
+    found = edge_posterior(graph, capacities)
+    np.testing.assert_allclose(found.probabilities, enumerated(graph, capacities), atol=1e-12)
     assert found.error == 0
 
 
 @pytest.mark.parametrize(("prior", "most"), [("1:1", 0.005), ("1:2", 0.001), ("2:2", 0.001)])
 def test_the_posterior_is_close_to_enumeration_on_graphs_with_cycles(prior: str, most: float) -> None:
-    belief, errors, transported = Prior.named(prior), list[float](), list[float]()
+    capacities, errors, transported = CAPACITIES[prior], list[float](), list[float]()
     for seed in range(60):
         graph = random_graph(seed, 4, 4, 0.6)
         if not 0 < len(graph.indices) <= MAX_EDGES:
             continue
-        exact, found = enumerated(graph, belief), edge_posterior(graph, belief, tolerance=1e-10)
+        exact, found = enumerated(graph, capacities), edge_posterior(graph, capacities, tolerance=1e-10)
         assert found.error < 1e-10
         errors.extend(np.abs(found.probabilities - exact))
         if prior == "1:1":
@@ -90,8 +90,8 @@ def test_the_posterior_is_close_to_enumeration_on_graphs_with_cycles(prior: str,
 
 def test_at_low_temperature_the_posterior_is_the_best_matching() -> None:
     graph = random_graph(3, 30, 30, 0.2)
-    matching = solve(graph, Prior())
-    chosen = edge_posterior(graph, Prior(), 0.01, max_rounds=5000).probabilities > 0.5
+    matching = solve(graph, Capacities())
+    chosen = edge_posterior(graph, Capacities(), 0.01, max_rounds=5000).probabilities > 0.5
     assert set(zip(graph.rows[chosen], graph.indices[chosen], strict=True)) == set(
         zip(matching.source, matching.target, strict=True)
     )
@@ -101,7 +101,7 @@ def test_at_low_temperature_the_posterior_is_the_best_matching() -> None:
 @settings(deadline=None, max_examples=40)
 def test_no_word_is_used_more_often_than_the_prior_allows(seed: int, spread: float) -> None:
     graph = random_graph(seed, 20, 15, 0.3, spread)
-    found = edge_posterior(graph, Prior(), tolerance=1e-9, max_rounds=100_000)
+    found = edge_posterior(graph, Capacities(), tolerance=1e-9, max_rounds=100_000)
     assume(found.error < 1e-9)
     assert (np.bincount(graph.rows, found.probabilities) <= 1 + 1e-6).all()
     assert (np.bincount(graph.indices, found.probabilities) <= 1 + 1e-6).all()
@@ -110,5 +110,5 @@ def test_no_word_is_used_more_often_than_the_prior_allows(seed: int, spread: flo
 def test_extreme_weights_give_probabilities() -> None:
     graph = Graph.from_edges(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1e5, -1e5, 1e5]), (2, 2))
     for prior in ("1:1", "2:2", "one-to-many-no-null"):
-        found = edge_posterior(graph, Prior.named(prior)).probabilities
+        found = edge_posterior(graph, CAPACITIES[prior]).probabilities
         np.testing.assert_allclose(found, [1, 0, 1], atol=1e-9)

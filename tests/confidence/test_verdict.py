@@ -15,6 +15,7 @@ from bilex.confidence.signs import HUBNESS_LIMITS, SCALES, Sign, read_signs
 from bilex.confidence.verdict import DOUBTFUL, FAILED, SOUND, Verdict, decide_verdict, judge
 from bilex.em.em import CONVERGED
 from bilex.induction import induce
+from bilex.methods import flat_options
 from bilex.runs.run import Run
 from bilex.vectors.embeddings import Embeddings
 from tests.languages import Languages
@@ -179,7 +180,8 @@ def test_signs_show_their_value_and_limit() -> None:
 
 def test_advice_depends_on_the_configuration(configuration: dict[str, Any]) -> None:
     def advice(figures: RunFigures, seed: dict[str, Any], method: dict[str, Any]) -> str:
-        changed = {"seed": {**configuration["seed"], **seed}, "method": {**configuration["method"], **method}}
+        options = flat_options(configuration["method"])
+        changed = {"seed": {**configuration["seed"], **seed}, "method": {**options, **method}}
         return " ".join(decide_verdict(figures, changed).advice)
 
     weak = replace(FIGURES, mutual=0.3, frequency=0.3)

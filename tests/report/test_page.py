@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 
-from bilex.confidence.verdict import decide_verdict, judge
 from bilex.induction import induce
 from bilex.lexicon.lexicon import Lexicon
+from bilex.methods import find_method
 from bilex.report import render_report
 from bilex.report.words import make_visible
 from bilex.runs.run import Run
@@ -64,10 +64,6 @@ class Page(HTMLParser):
         return [value for key, value in self.attributes if key == name]
 
 
-def render(run: Run) -> str:
-    return render_report(run, judge(run))
-
-
 def renamed(run: Run, words: tuple[str, ...]) -> Run:
     """Put other words where the report shows some: among the first entries, and among the hubs."""
     places = dict(enumerate(words))
@@ -92,7 +88,7 @@ def small(run: Run) -> Run:
 
 
 def test_all_sections_are_there_and_every_link_leads_to_one(good_run: Run) -> None:
-    page = Page(render(good_run))
+    page = Page(render_report(good_run))
     ids = page.values("id")
     assert set(SECTIONS) <= set(ids)
     assert len(ids) == len(set(ids))
@@ -106,7 +102,7 @@ def test_all_sections_are_there_and_every_link_leads_to_one(good_run: Run) -> No
 
 
 def test_every_table_has_headers_and_every_picture_a_text(good_run: Run) -> None:
-    html = render(good_run)
+    html = render_report(good_run)
     for table in re.findall(r"<table.*?</table>", html, re.DOTALL):
         assert '<th scope="col"' in table
     for picture in re.findall(r"<svg[^>]*>", html):
@@ -116,7 +112,7 @@ def test_every_table_has_headers_and_every_picture_a_text(good_run: Run) -> None
 
 
 def test_nothing_is_requested_and_the_policy_allows_only_our_style(good_run: Run) -> None:
-    html = render(good_run)
+    html = render_report(good_run)
     assert not re.search(r"https?:|src=|url\(|@import|<script|<link|<img|<iframe|style=|//", html)
     style = re.search(r"<style>(.*?)</style>", html, re.DOTALL)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)
@@ -127,7 +123,7 @@ def test_nothing_is_requested_and_the_policy_allows_only_our_style(good_run: Run
 
 
 def test_the_style_has_light_dark_narrow_and_print_with_enough_contrast(good_run: Run) -> None:
-    style = re.search(r"<style>(.*?)</style>", render(good_run), re.DOTALL)
+    style = re.search(r"<style>(.*?)</style>", render_report(good_run), re.DOTALL)
     assert style
     for query in ("prefers-color-scheme: dark", "max-width", "@media print"):
         assert query in style[1]
@@ -161,8 +157,8 @@ def test_hostile_words_stay_text(good_run: Run) -> None:
     for start in range(0, len(words), 8):
         some = words[start : start + 8]
         harmless = tuple(f"w{place:018}" if len(word) > 18 else f"w{place}" for place, word in enumerate(some))
-        html = render(renamed(small(good_run), some))
-        page, other = Page(html), Page(render(renamed(small(good_run), harmless)))
+        html = render_report(renamed(small(good_run), some))
+        page, other = Page(html), Page(render_report(renamed(small(good_run), harmless)))
         assert page.tags == other.tags, some
         shown = set(page.words)
         for word in some:
@@ -177,8 +173,8 @@ def test_hostile_names_and_settings_stay_text(good_run: Run) -> None:
     files = {"name": bad, "words": 3, "dimension": 2, "files": [{"path": bad, "sha256": bad}]}
     info = {**good_run.info, "configuration": configuration, "inputs": {"source": files, "target": files}}
     info |= {"command": ["bilex", "induce", bad, "`x`"], "stopped": bad, "version": bad, "versions": {bad: bad}}
-    html = render(replace(good_run, source=replace(good_run.source, name=bad), info=info))
-    assert {tag for tag, _ in Page(html).tags} <= {tag for tag, _ in Page(render(good_run)).tags} | {"pre"}
+    html = render_report(replace(good_run, source=replace(good_run.source, name=bad), info=info))
+    assert {tag for tag, _ in Page(html).tags} <= {tag for tag, _ in Page(render_report(good_run)).tags} | {"pre"}
     assert "<img" not in html
 
 
@@ -186,30 +182,30 @@ def test_languages_are_marked_and_words_isolated(good_run: Run) -> None:
     words = ("שלום", "日本語", "مرحبا")
     names = {"source": "wiki.he", "target": "ja"}
     run = replace(good_run, **{side: replace(getattr(good_run, side), name=name) for side, name in names.items()})
-    html = render(renamed(small(run), words))
+    html = render_report(renamed(small(run), words))
     assert re.search('<bdi class="word" dir="auto" lang="he">שלום</bdi>', html)
     assert re.search('<bdi class="word[^"]*" dir="auto" lang="ja">日本語</bdi>', html)
 
 
 def test_the_same_run_gives_the_same_bytes_also_after_saving(good_run: Run, tmp_path: Path) -> None:
-    assert render(good_run) == render(good_run)
+    assert render_report(good_run) == render_report(good_run)
     good_run.save(tmp_path / "run")
-    assert render(Run.load(tmp_path / "run")) == render(good_run)
+    assert render_report(Run.load(tmp_path / "run")) == render_report(good_run)
     odd = renamed(good_run, ("a\tb", "\u2028"))
     odd.save(tmp_path / "odd")
-    assert render(Run.load(tmp_path / "odd")) == render(odd)
+    assert render_report(Run.load(tmp_path / "odd")) == render_report(odd)
 
 
 def test_an_empty_lexicon_three_words_and_a_map_of_the_seed_have_a_page(good_run: Run, languages: Languages) -> None:
-    empty = Page(render(replace(good_run, lexicon=good_run.lexicon.head(0))))
+    empty = Page(render_report(replace(good_run, lexicon=good_run.lexicon.head(0))))
     assert "This run failed" in "".join(empty.texts)
     assert set(SECTIONS) <= set(empty.values("id"))
     source, target = languages.source.top(3), languages.target.top(3)
     three = induce(source, target, list(zip(source.words, target.words, strict=True)), candidates=1)
-    assert set(SECTIONS) <= set(Page(render(three)).values("id"))
-    seed_only = render(induce(languages.source, languages.target, "identical", "xing2015"))
+    assert set(SECTIONS) <= set(Page(render_report(three)).values("id"))
+    seed_only = render_report(induce(languages.source, languages.target, "identical", "xing2015"))
     assert set(SECTIONS) <= set(Page(seed_only).values("id"))
-    assert "proved optimal" in render(good_run)
+    assert "proved optimal" in render_report(good_run)
     assert "proved optimal" not in seed_only
 
 
@@ -218,31 +214,26 @@ def test_the_size_of_the_page_is_bounded(good_run: Run) -> None:
     old = good_run.lexicon
     score, rank, mutual = np.tile(old.score, 30), np.tile(old.rank, 30), np.tile(old.mutual, 30)
     long = Lexicon(old.source * 30, old.target * 30, score, rank, mutual, old.origin * 30)
-    assert len(render(replace(good_run, lexicon=long)).encode()) < 100_000
+    assert len(render_report(replace(good_run, lexicon=long)).encode()) < 100_000
     iterations = good_run.info["iterations"] * 200
-    html = render(replace(good_run, info={**good_run.info, "iterations": iterations}))
+    html = render_report(replace(good_run, info={**good_run.info, "iterations": iterations}))
     assert len(html.encode()) < 250_000
     assert f"{len(iterations) - 8} more" in html
 
 
-def test_the_given_verdict_is_shown(good_run: Run) -> None:
-    failed = decide_verdict(replace(judge(good_run).figures, matched=0.0), good_run.info["configuration"])
-    assert '<section class="verdict failed"' in render_report(good_run, failed)
-
-
 def test_the_recorded_command_is_shown_quoted(good_run: Run) -> None:
     info = {**good_run.info, "command": ["bilex", "induce", "my file.vec", "b.vec", "--exact"]}
-    text = "".join(Page(render(replace(good_run, info=info))).texts)
+    text = "".join(Page(render_report(replace(good_run, info=info))).texts)
     assert "bilex induce 'my file.vec' b.vec --exact" in text
 
 
 def test_a_run_made_in_python_gets_a_command_if_its_inputs_are_files(good_run: Run) -> None:
-    assert "made in Python" in render(good_run)
+    assert "made in Python" in render_report(good_run)
     files = {"name": "x", "words": 300, "dimension": 60}
     inputs = {side: {**files, "files": [{"path": f"{side}.vec", "sha256": 64 * "0"}]} for side in ("source", "target")}
-    method = {**good_run.info["configuration"]["method"], "max_rank": 70, "exact": True}
+    method = asdict(find_method("bilex").with_changes({"max_rank": 70, "exact": True}))
     configuration = {**good_run.info["configuration"], "method": method, "complete": True}
-    text = render(replace(good_run, info={**good_run.info, "inputs": inputs, "configuration": configuration}))
+    text = render_report(replace(good_run, info={**good_run.info, "inputs": inputs, "configuration": configuration}))
     command = "bilex induce source.vec target.vec --seed identical --method bilex --max-rank 70 --exact"
     assert f"{command} --limit 300 --complete" in text
     assert 64 * "0" in text
@@ -250,4 +241,4 @@ def test_a_run_made_in_python_gets_a_command_if_its_inputs_are_files(good_run: R
 
 def test_languages_without_a_name_are_source_and_target(good_run: Run) -> None:
     source, target = (replace(side, name="") for side in (good_run.source, good_run.target))
-    assert "source</bdi> to <bdi>target" in render(replace(good_run, source=source, target=target))
+    assert "source</bdi> to <bdi>target" in render_report(replace(good_run, source=source, target=target))

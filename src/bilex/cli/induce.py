@@ -72,9 +72,10 @@ def induce(
     from bilex.cli.estimate import estimate_run
     from bilex.cli.jobs import new_job, old_job
     from bilex.cli.progress import show_progress
+    from bilex.confidence.verdict import FAILED
     from bilex.files.run_directory import run_directory
     from bilex.induction import induce as learn
-    from bilex.report import FAILED, REPORT, write_report
+    from bilex.report import REPORT, write_report
     from bilex.runs.checkpoints import read_checkpoint
     from bilex.search.engines import find_engine, open_engine
     from bilex.seeds.seed import check_seed

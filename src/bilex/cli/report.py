@@ -28,7 +28,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
     from bilex.confidence.verdict import SOUND
     from bilex.errors import InputError
     from bilex.files.run_directory import MANIFEST
-    from bilex.report import REPORT, judge, write_report
+    from bilex.report import REPORT, write_report
     from bilex.runs.run import Run
     from bilex.search.engines import find_engine
 
@@ -38,9 +38,9 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
         if missing := sorted(REQUIRED_FIELDS - set(loaded.info)):
             raise InputError(Path(run) / MANIFEST, f"it does not say {missing[0]!r}", "run `bilex induce` again")
         reporter.stage("judging")
-        verdict = judge(loaded)
+        verdict = loaded.verdict
         place = output or str(Path(run) / REPORT)
-        write_report(loaded, place, find_engine("local", progress=reporter.rows), verdict)
+        write_report(loaded, place, find_engine("local", progress=reporter.rows))
     if as_json:
         print_json({"report": place, "verdict": verdict.summary(), "figures": asdict(verdict.figures)})
     elif not quiet:

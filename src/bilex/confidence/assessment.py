@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from bilex.confidence.calibration import Calibration, calibration_error, fit_calibration
 from bilex.confidence.posterior import edge_posterior
-from bilex.matching.graph import Capacities, Graph
+from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices, Vectors
@@ -48,9 +48,8 @@ SHIPPED_CALIBRATION = Calibration(  # python -m tools.confidence learn
     np.array([2.047, 0.191, 0.156, 0.202, 0.500, 0.324, 1.175, 0.268]),
 )
 
-PairRows = tuple[Indices, Indices]
-Refit = Callable[[Indices, Indices], Theta]
-"""Fits the maps of the method to pairs of rows."""
+Refit = Callable[[RowPairs], Theta]
+"""Fits the maps of the method to pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +60,9 @@ class EdgeEvidence:
     posterior: Floats
     spelling: SpellingComparison
 
-    def find_edges(self, rows: Indices, columns: Indices) -> Indices:
-        """Return the positions of edges, which must exist, by the rows of their words."""
-        return np.searchsorted(edge_keys(self.graph), rows * np.int64(self.graph.n_targets) + columns)
+    def find_edges(self, pairs: RowPairs) -> Indices:
+        """Return the positions of the edges of these pairs, which must exist."""
+        return np.searchsorted(self.graph.keys, pairs.keys(self.graph.n_targets))
 
     def features(self, edges: Indices) -> Floats:
         """Return a row of `EVIDENCE_FEATURES` for each of these edges."""
@@ -90,18 +89,13 @@ class EdgeEvidence:
 class KnownTranslations:
     """Pairs that a dictionary lists, and source words whose listed translations all lack a vector."""
 
-    pairs: PairRows
+    pairs: RowPairs
     unanswered: Indices
 
     @cached_property
     def words(self) -> Indices:
         """The source words about which the dictionary says something."""
-        return np.union1d(self.pairs[0], self.unanswered)
-
-
-def edge_keys(graph: Graph) -> Indices:
-    """Return a number for each edge that identifies its two words, in ascending order."""
-    return np.asarray(graph.rows * np.int64(graph.n_targets) + graph.indices)
+        return np.union1d(self.pairs.source, self.unanswered)
 
 
 def compare_with_rivals(
@@ -120,9 +114,9 @@ def compare_with_rivals(
 def gather_edge_evidence(
     vectors: tuple[Vectors, Vectors],
     space: SharedSpace,
-    around: NeighbourLists,
-    entries: PairRows,
-    trained: PairRows,
+    neighbours: NeighbourLists,
+    entries: RowPairs,
+    trained: RowPairs,
     refit: Refit,
     capacities: Capacities,
     spelling: SpellingComparison,
@@ -133,35 +127,37 @@ def gather_edge_evidence(
     """
     shape = (len(space.source), len(space.target))
     width = np.int64(shape[1])
-    forth, back = around.of_source, around.of_target
-    every = (
-        np.concatenate([np.repeat(np.arange(shape[0]), forth.shape[1]), back.ravel(), entries[0]]),
-        np.concatenate([forth.ravel(), np.repeat(np.arange(shape[1]), back.shape[1]), entries[1]]),
+    of_source, of_target = neighbours.of_source, neighbours.of_target
+    edges = (
+        np.concatenate([np.repeat(np.arange(shape[0]), of_source.shape[1]), of_target.ravel(), entries.source]),
+        np.concatenate([of_source.ravel(), np.repeat(np.arange(shape[1]), of_target.shape[1]), entries.target]),
     )
-    graph = Graph.from_edges(*every, np.zeros(len(every[0])), shape)
-    cosines, order = cross_fitted_cosines(graph, vectors, space, trained, refit), edge_keys(graph)
+    graph = Graph.from_edges(*edges, np.zeros(len(edges[0])), shape)
+    cosines, keys = cross_fitted_cosines(graph, vectors, space, trained, refit), graph.keys
     crowding = [
-        cosines[np.searchsorted(order, found)].mean(axis=1)
-        for found in (np.arange(shape[0])[:, None] * width + forth, back * width + np.arange(shape[1])[:, None])
+        cosines[np.searchsorted(keys, near)].mean(axis=1)
+        for near in (
+            np.arange(shape[0])[:, None] * width + of_source,
+            of_target * width + np.arange(shape[1])[:, None],
+        )
     ]
     graph = replace(graph, weights=2 * cosines - crowding[0][graph.rows] - crowding[1][graph.indices])
-    standing_out = replace(graph, weights=graph.weights - MARGIN)
-    posterior = edge_posterior(standing_out, capacities, TEMPERATURE)
+    posterior = edge_posterior(replace(graph, weights=graph.weights - MARGIN), capacities, TEMPERATURE)
     return EdgeEvidence(graph, posterior.probabilities, spelling)
 
 
 def cross_fitted_cosines(
-    graph: Graph, vectors: tuple[Vectors, Vectors], space: SharedSpace, trained: PairRows, refit: Refit
+    graph: Graph, vectors: tuple[Vectors, Vectors], space: SharedSpace, trained: RowPairs, refit: Refit
 ) -> Floats:
     """Return the cosine of each edge under maps fitted to the pairs of the other folds' source words."""
     from bilex.search.topk_kernel import edge_scores
 
     rows, cosines = graph.rows, np.empty(len(graph.indices))
     for fold in range(FOLDS):
-        own, others = rows % FOLDS == fold, trained[0] % FOLDS != fold
+        own, others = rows % FOLDS == fold, trained.source % FOLDS != fold
         mapped, targets = space.source[fold::FOLDS], space.target
         if others.any() and not others.all():
-            theta = refit(trained[0][others], trained[1][others])
+            theta = refit(trained.where(others))
             mapped = unit(theta.map_source(vectors[0][fold::FOLDS]))
             targets = space.target if theta.target_map is None else unit(theta.map_target(vectors[1]))
         cosines[own] = edge_scores(np.ascontiguousarray(mapped), targets, rows[own] // FOLDS, graph.indices[own])
@@ -174,12 +170,11 @@ def labelled_examples(evidence: EdgeEvidence, known: KnownTranslations) -> tuple
 
     graph = evidence.graph
     best = top_two(graph.rows, evidence.posterior, graph.n_sources)[0][known.words]
-    right = np.isin(edge_keys(graph)[best], known.pairs[0] * np.int64(graph.n_targets) + known.pairs[1])
-    return best, right
+    return best, np.isin(graph.keys[best], known.pairs.keys(graph.n_targets))
 
 
 def assess_entries(
-    evidence: EdgeEvidence, entries: PairRows, known: KnownTranslations | None
+    evidence: EdgeEvidence, entries: RowPairs, known: KnownTranslations | None
 ) -> tuple[Floats, dict[str, Any]]:
     """Return the confidence of each entry, and what ``run.json`` says about it."""
     calibration, about = SHIPPED_CALIBRATION, dict[str, Any](calibrated_on="shipped vectors", examples=0)
@@ -192,7 +187,7 @@ def assess_entries(
             prior_examples = min(PRIOR_EXAMPLES, key=lambda count: log_loss(held_out[count], right))
             about["held_out_error"] = round(calibration_error(held_out[prior_examples], right), 4)
         calibration = fit_calibration(features, right, SHIPPED_CALIBRATION, prior_examples)
-    confidence = calibration.probability(evidence.features(evidence.find_edges(*entries))).round(CONFIDENCE_DIGITS)
+    confidence = calibration.probability(evidence.features(evidence.find_edges(entries))).round(CONFIDENCE_DIGITS)
     return confidence, {**about, "expected_precision": round(float(confidence.mean()), 4) if len(confidence) else None}
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.evaluation.hubness import skewness
-from bilex.lexicon.lexicon import RETRIEVAL, Entry, Lexicon
+from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.lexicon.text import tsv_cell
+from bilex.matching.graph import RowPairs
 from bilex.methods import flat_options
 from bilex.numerics.types import Floats, Indices
 from bilex.runs.run import Run
@@ -39,36 +40,34 @@ class InducedPairs:
     """
 
     lexicon: Lexicon
-    rows: Indices
-    columns: Indices
+    rows: RowPairs
 
     def __len__(self) -> int:
         return len(self.lexicon)
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Where both words are in the vocabularies; a word that contains a tab is saved without it."""
-        return (self.rows >= 0) & (self.columns >= 0)
-
-    def entries(self, places: Sequence[int]) -> tuple[Entry, ...]:
-        """Return the entries at these places, which must be in ascending order."""
-        return tuple(self.lexicon.where(np.isin(np.arange(len(self)), places)))
+        """Where both words are in the vocabularies."""
+        return (self.rows.source >= 0) & (self.rows.target >= 0)
 
 
 def induced_pairs(run: Run) -> InducedPairs:
     """Return a run's lexicon without the entries that were only looked up (`complete`)."""
-    found = run.lexicon.where(np.array([origin != RETRIEVAL for origin in run.lexicon.origin], bool))
+    induced = np.array([origin != RETRIEVAL for origin in run.lexicon.origin], bool)
+    found = run.lexicon.where(induced)
     lexicon = replace(
         found,
         source=tuple(map(tsv_cell, found.source)),
         target=tuple(map(tsv_cell, found.target)),
         score=np.array([float(f"{score:.6f}") for score in found.score.tolist()], np.float64),
     )
-    rows, columns = (
-        np.array([side.index.get(word, -1) for word in words], np.int64)
-        for side, words in ((run.source, lexicon.source), (run.target, lexicon.target))
-    )
-    return InducedPairs(lexicon, rows, columns)
+    rows = run.entry_rows.where(induced)
+    return InducedPairs(lexicon, RowPairs(saved_rows(rows.source, found.source), saved_rows(rows.target, found.target)))
+
+
+def saved_rows(rows: Indices, words: Sequence[str]) -> Indices:
+    """Return the rows of words, with -1 for a word that contains a tab and so is saved as another."""
+    return np.where([tsv_cell(word) == word for word in words], rows, -1)
 
 
 @dataclass(frozen=True)
@@ -104,11 +103,11 @@ def measure_run(run: Run) -> RunFigures:
     of_source, of_target = run.space.source_nearest, run.space.target_nearest
     returning = of_target[of_source[: frequent[0]]] == np.arange(frequent[0])
     counts = [nearest_counts(of_source, frequent), nearest_counts(of_target, frequent[::-1])]
-    matched = min(count_below(pairs.rows, frequent[0]), count_below(pairs.columns, frequent[1])) / min(frequent)
+    covered = count_below(pairs.rows.source, frequent[0]), count_below(pairs.rows.target, frequent[1])
     return RunFigures(
         pairs=len(pairs),
         seen=seen,
-        matched=run.info.get("confidence", {}).get("matched", matched),  # before unsure entries were left out
+        matched=run.info.get("confidence", {}).get("matched", min(covered) / min(frequent)),  # before `confident`
         mutual=float(pairs.lexicon.mutual.mean()) if len(pairs) else 0.0,
         cosine=float(pairs.lexicon.score.mean()) if len(pairs) else 0.0,
         returning=float(returning.mean()),
@@ -160,7 +159,7 @@ def frequency_agreement(pairs: InducedPairs) -> float | None:
     if not len(pairs):
         return None
     chosen = pairs.known & (pairs.lexicon.score >= np.median(pairs.lexicon.score))
-    return spearman(pairs.rows[chosen], pairs.columns[chosen])
+    return spearman(pairs.rows.source[chosen], pairs.rows.target[chosen])
 
 
 def is_frequency_ordered(words: Sequence[str]) -> bool:
@@ -191,11 +190,7 @@ def mean_ranks(values: Indices) -> Floats:
 
 
 def seed_agreement(
-    seed: tuple[Indices, Indices],
-    induced: tuple[Indices, Indices],
-    max_rank: int | None,
-    space: SharedSpace,
-    engine: Engine,
+    seed: RowPairs, induced: RowPairs, max_rank: int | None, space: SharedSpace, engine: Engine
 ) -> dict[str, int]:
     """Count the seed's source words, those matched as in the seed, and those with a seed translation near by CSLS.
 
@@ -203,13 +198,11 @@ def seed_agreement(
     that the matching saw count: a word that is frequent in one language and rare in the other, though spelt the same,
     is mostly a foreign word there.
     """
-    rows, columns = seed
-    limit = FREQUENT_WORDS if max_rank is None else min(max_rank, FREQUENT_WORDS)
-    kept = (rows < limit) & (columns < limit)
-    words = np.unique(rows[kept])[:MAX_SEED_WORDS]
-    kept &= np.isin(rows, words)
-    rows, columns = rows[kept], columns[kept]
-    near = space.rank(rows, columns, "csls", engine) <= SEED_RANK if len(rows) else np.zeros(0, bool)
+    seed = seed.among_frequent(FREQUENT_WORDS if max_rank is None else min(max_rank, FREQUENT_WORDS))
+    words = np.unique(seed.source)[:MAX_SEED_WORDS]
+    seed = seed.where(np.isin(seed.source, words))
+    near = space.rank(seed.source, seed.target, "csls", engine) <= SEED_RANK if len(seed) else np.zeros(0, bool)
     size = len(space.target)
-    matched = np.isin(rows * size + columns, induced[0] * size + induced[1])
-    return {"words": len(words), "matched": len(np.unique(rows[matched])), "near": len(np.unique(rows[near]))}
+    matched = np.isin(seed.keys(size), induced.keys(size))
+    counts = {"matched": len(np.unique(seed.source[matched])), "near": len(np.unique(seed.source[near]))}
+    return {"words": len(words), **counts}

@@ -65,7 +65,7 @@ def score_chart(pairs: InducedPairs) -> Chart:
 def matched_chart(pairs: InducedPairs, seen: tuple[int, int], names: tuple[str, str]) -> Chart:
     """Draw the share of words that were matched, in bands of equal width of the frequency ranks."""
     series, parts = [], []
-    for hue, (rows, words, name) in enumerate(zip((pairs.rows, pairs.columns), seen, names, strict=True), 1):
+    for hue, (rows, words, name) in enumerate(zip((pairs.rows.source, pairs.rows.target), seen, names, strict=True), 1):
         edges = np.unique(np.linspace(0, words, min(RANK_BANDS, words) + 1).astype(int))
         matched = np.zeros(words, bool)
         matched[rows[(rows >= 0) & (rows < words)]] = True
@@ -125,7 +125,7 @@ def entry_samples(pairs: InducedPairs) -> list[EntrySample]:
     ):
         places = np.flatnonzero(signs == count)
         share = len(places) / len(pairs) if len(pairs) else 0.0
-        chosen = pairs.entries(choose_evenly(pairs, places))
+        chosen = tuple(pairs.lexicon[place] for place in choose_evenly(pairs, places))
         samples.append(EntrySample(name, meaning, len(places), share, chosen))
     return samples
 
@@ -161,11 +161,13 @@ def doubtful_entries(run: Run, pairs: InducedPairs, engine: Engine) -> list[Doub
     if fewest == 2:
         return []
     chosen = choose_evenly(pairs, np.flatnonzero(signs == fewest))
-    rows, columns = pairs.rows[chosen], pairs.columns[chosen]
+    rows, columns = pairs.rows.source[chosen], pairs.rows.target[chosen]
     found = run.space.search(rows, COMPETITORS, "csls", engine)
     own = run.space.scores(rows, columns, "csls").tolist()
-    listed = zip(pairs.entries(chosen), own, found.indices.tolist(), found.scores.tolist(), strict=True)
+    listed = zip(chosen, own, found.indices.tolist(), found.scores.tolist(), strict=True)
     return [
-        DoubtfulEntry(entry, score, tuple((run.target.words[i], s) for i, s in zip(near, scores, strict=True)))
-        for entry, score, near, scores in listed
+        DoubtfulEntry(
+            pairs.lexicon[place], score, tuple((run.target.words[i], s) for i, s in zip(near, scores, strict=True))
+        )
+        for place, score, near, scores in listed
     ]

@@ -12,7 +12,6 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from bilex.confidence.figures import induced_pairs
-from bilex.confidence.verdict import Verdict
 from bilex.numerics.formatting import format_number, format_percent
 from bilex.report import contents, reproduce
 from bilex.report.words import guess_language, make_visible
@@ -40,9 +39,9 @@ class Side:
         return cls(embeddings.name or label, guess_language(embeddings.name), len(embeddings))
 
 
-def render_report(run: Run, verdict: Verdict, engine: Engine | None = None) -> str:
+def render_report(run: Run, engine: Engine | None = None) -> str:
     """Return the report of a run as HTML; the same run gives the same bytes."""
-    info, pairs, space = run.info, induced_pairs(run), run.space
+    info, pairs, space, verdict = run.info, induced_pairs(run), run.space, run.verdict
     source, target = Side.of(run.source, "source"), Side.of(run.target, "target")
     style = read_resource("style.css")
     gaps = [each["certificate_gap"] for each in info["iterations"]]

@@ -118,9 +118,9 @@ def with_confidence(
 
     Pairs that a person gave or accepted get confidence 1; identical strings do not.
     """
-    seed, rows = learnt.prepared.seed, (entries.source, entries.target)
-    known = KnownTranslations((seed.source, seed.target), seed.unanswered) if seed.is_dictionary else None
-    confidence, about = assess_entries(edge_evidence(entries, learnt, space, neighbours), rows, known)
+    seed = learnt.prepared.seed
+    known = KnownTranslations(seed.pairs, seed.unanswered) if seed.is_dictionary else None
+    confidence, about = assess_entries(edge_evidence(entries, learnt, space, neighbours), entries, known)
     if seed.is_dictionary or seed.reviewed:
         confidence = np.where([origin == SEED for origin in lexicon.origin], 1.0, confidence)
     return replace(lexicon, confidence=confidence), about
@@ -130,15 +130,15 @@ def edge_evidence(entries: RowPairs, learnt: Learnt, space: SharedSpace, neighbo
     """Gather the evidence for the entries, under maps that they themselves had no part in."""
     source, target, trained = learnt.prepared.source, learnt.prepared.target, learnt.training_pairs()
 
-    def refit(rows: Indices, columns: Indices) -> Theta:
-        return Theta.from_pairs(source.vectors[rows], target.vectors[columns], learnt.method.map)
+    def refit(pairs: RowPairs) -> Theta:
+        return Theta.from_pairs(source.vectors[pairs.source], target.vectors[pairs.target], learnt.method.map)
 
     return gather_edge_evidence(
         (source.vectors, target.vectors),
         space,
         neighbours,
-        (entries.source, entries.target),
-        (trained.source, trained.target),
+        entries,
+        trained,
         refit,
         learnt.prepared.prior.capacities,
         SpellingComparison(source.words, target.words),

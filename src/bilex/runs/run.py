@@ -73,8 +73,6 @@ class Run:
         The induced pairs.
     info
         What ``run.json`` holds: version, configuration, inputs, iterations, why it stopped.
-    rows
-        The rows of the entries' words, if they are known; otherwise they are looked up when needed.
     """
 
     source: Embeddings
@@ -83,13 +81,10 @@ class Run:
     space: SharedSpace
     lexicon: Lexicon
     info: dict[str, Any]
-    rows: RowPairs | None = None
 
     @cached_property
     def entry_rows(self) -> RowPairs:
         """The rows of the words of each entry; -1 for a word that is not in the vocabulary, as one saved with a tab."""
-        if self.rows is not None:
-            return self.rows
         sides = ((self.source, self.lexicon.source), (self.target, self.lexicon.target))
         found = (np.array([side.index.get(word, -1) for word in words], np.int64) for side, words in sides)
         return RowPairs(*found)
@@ -102,12 +97,12 @@ class Run:
         return judge(self)
 
     def confident(self, least: float) -> Run:
-        """Return the run with only the entries of at least that confidence; the verdict is still on all of them."""
+        """Return the run with only the entries of at least that confidence; ``run.json`` keeps the verdict on all."""
         listed = self.lexicon.confident(least)
         keep = np.asarray(self.lexicon.confidence) >= least
         about = {**self.info["confidence"], "listed_of": len(self.lexicon), "matched": self.verdict.figures.matched}
-        run = replace(self, lexicon=listed, rows=self.entry_rows.where(keep), info={**self.info, "confidence": about})
-        vars(run)["verdict"] = self.verdict
+        run = replace(self, lexicon=listed, info={**self.info, "confidence": about})
+        vars(run)["entry_rows"] = self.entry_rows.where(keep)
         return run
 
     def __repr__(self) -> str:

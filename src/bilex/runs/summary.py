@@ -57,13 +57,14 @@ def summarise_seed(learnt: Learnt, space: SharedSpace, engine: Engine) -> dict[s
     """Describe the seed, and count how much of it the run agrees with."""
     seed, method, matching = learnt.prepared.seed, learnt.method, learnt.fit.matching
     is_file = seed.name not in SEED_NAMES and Path(seed.name).is_file()
-    most = method.e_step.max_rank if method.self_learning else None
-    rows, induced = (seed.source, seed.target), (matching.source, matching.target)
+    max_rank = method.e_step.max_rank if method.self_learning else None
+    agreement = None  # with a coupling of the vectors alone, which is mostly wrong, it would mean nothing
+    if seed.name != UNSUPERVISED:
+        agreement = seed_agreement(seed.pairs, matching.pairs, max_rank, space, engine)
     return {
         "name": seed.name,
         "given": seed.given,
         "used": len(seed),
         **({"sha256": file_sha256(seed.name)} if is_file else {}),
-        # A coupling of the vectors alone is mostly wrong, and agreement with it means nothing.
-        "agreement": None if seed.name == UNSUPERVISED else seed_agreement(rows, induced, most, space, engine),
+        "agreement": agreement,
     }
