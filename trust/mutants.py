@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import hashlib
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,11 +47,11 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """A module with one fault: the line, what stood there and what stands there now, and the whole tree.
+    """A module with one fault: where it is, what stood there, what stands there now, and the whole tree.
 
-    `lines` are those of the statement, or of its head, if there are statements in it. `inside` says that the fault is
-    in the body of a function, and not in what is run once, when the module is imported. The `key` stays the same as
-    long as the function does, or the statement, if it is in none.
+    `lines` are those of the statement, or of its head if there are statements in it. `function` tells whether the fault
+    is in the body of a function; otherwise it is in a constant of the module. The `key` stays the same as long as the
+    function does, or the constant.
     """
 
     key: str
@@ -59,54 +60,54 @@ class Mutant:
     after: str
     tree: ast.Module
     lines: range
-    inside: bool
+    function: bool
 
 
 def mutants(source: str) -> Iterator[Mutant]:
-    """Give all mutants of a module, in the order of its lines."""
+    """Return all mutants of a module's functions and constants, in the order of its statements."""
     tree = ast.parse(source)
-    skipped, seen = not_run(tree), Counter[str]()
-    for place, original in enumerate(ast.walk(tree)):
-        for choice in range(2):
-            if id(original) in skipped or not mutate(copy.copy(original), choice):
+    skipped, seen = without_effect(tree), Counter[str]()
+    for index, top in enumerate(tree.body):
+        nodes = list(ast.walk(top))
+        places = {node: place for place, node in enumerate(nodes)}
+        parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
+        for original, negate in itertools.product(nodes, (False, True)):
+            if id(original) in skipped or not mutate(copy.copy(original), negate):
                 continue
-            changed = copy.deepcopy(tree)
-            nodes = list(ast.walk(changed))
-            parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
-            statement, function = place_of(nodes[place], parents)
-            whole, before, lines = ast.unparse(function or statement), ast.unparse(statement), lines_of(statement)
-            mutate(nodes[place], choice)
-            ast.fix_missing_locations(changed)
-            before, after = first_difference(before, ast.unparse(statement))
-            text = f"{whole}\n{before}\n{after}"
+            statement, function = place_of(original, parents)
+            if function is None and not (statement is top and isinstance(top, ast.Assign | ast.AnnAssign)):
+                continue
+            changed = list(ast.walk(copy.deepcopy(top)))
+            mutate(changed[places[original]], negate)
+            before, after = first_difference(ast.unparse(statement), ast.unparse(changed[places[statement]]))
+            text = f"{ast.unparse(function or statement)}\n{before}\n{after}"
             seen[text] += 1
             key = hashlib.sha256(f"{text}\n{seen[text]}".encode()).hexdigest()[:16]
-            yield Mutant(key, getattr(original, "lineno", 0), before, after, changed, lines, function is not None)
+            whole = ast.Module([*tree.body[:index], changed[0], *tree.body[index + 1 :]], [])  # type: ignore[list-item]
+            lines = lines_of(statement)
+            mutant = ast.fix_missing_locations(whole)
+            yield Mutant(key, getattr(original, "lineno", 0), before, after, mutant, lines, function is not None)
 
 
-def not_run(tree: ast.Module) -> set[int]:
-    """Find what says nothing at run time: annotations, docstrings, ``__all__`` and messages of errors."""
+def without_effect(tree: ast.Module) -> set[int]:
+    """Find what changes no result: annotations, docstrings, ``__all__`` and messages."""
     found: set[int] = set()
     for node in ast.walk(tree):
-        dull: list[ast.AST | None] = []
-        if isinstance(node, ast.arg | ast.AnnAssign):
-            dull.append(node.annotation)
-        if isinstance(node, ast.FunctionDef):
-            dull.append(node.returns)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            dull.append(node)
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
-            dull.append(node)
-        if isinstance(node, ast.JoinedStr):
-            dull.append(node)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            dull.append(node)
-        found |= {id(part) for each in dull if each is not None for part in ast.walk(each)}
+        match node:
+            case ast.arg(annotation=part) | ast.AnnAssign(annotation=part) | ast.FunctionDef(returns=part):
+                skipped: ast.AST | None = part
+            case ast.Expr(value=ast.Constant()) | ast.Assign(targets=[ast.Name(id="__all__")]) | ast.JoinedStr():
+                skipped = node
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                skipped = node
+            case _:
+                continue
+        found |= {id(part) for part in ast.walk(skipped)} if skipped else set()
     return found
 
 
 def place_of(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> tuple[ast.stmt, ast.FunctionDef | None]:
-    """Find the statement that a node is in, and the function in whose body that is, if there is one."""
+    """Return the statement that a node is in, and the function whose body that is in, if there is one."""
     while not isinstance(node, ast.stmt):
         node = parents[node]
     statement: ast.stmt = node
@@ -116,30 +117,30 @@ def place_of(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> tuple[ast.stmt, 
 
 
 def lines_of(statement: ast.stmt) -> range:
-    """Give the lines of a statement without those of the statements in it."""
+    """Return the lines of a statement without those of the statements in it."""
     below: list[ast.stmt] = getattr(statement, "body", [])
     end = below[0].lineno - 1 if below else statement.end_lineno or statement.lineno
     return range(statement.lineno, max(end, statement.lineno) + 1)
 
 
 def first_difference(before: str, after: str) -> tuple[str, str]:
-    """Give the first line that is not the same."""
+    """Return the first lines that differ."""
     lines = zip(before.splitlines(), after.splitlines(), strict=False)
     return next((old.strip(), new.strip()) for old, new in lines if old != new)
 
 
-def mutate(node: ast.AST, choice: int) -> bool:
-    """Put the fault of that number into a node; say whether it has one."""
-    if choice == 0:
-        return mutate_expression(node)
+def mutate(node: ast.AST, negate: bool) -> bool:
+    """Put a fault into a node, if it can have one: negate its condition, or exchange the node; tell whether it did."""
+    if not negate:
+        return exchange_node(node)
     if isinstance(node, ast.If | ast.While | ast.IfExp):
         node.test = ast.UnaryOp(ast.Not(), node.test)
         return True
     return False
 
 
-def mutate_expression(node: ast.AST) -> bool:
-    """Exchange an operator, a constant or a function for another, or leave a statement out."""
+def exchange_node(node: ast.AST) -> bool:
+    """Exchange an operator, a constant or a function for another, or leave a result out."""
     match node:
         case ast.Compare():
             node.ops = [COMPARISONS[type(node.ops[0])](), *node.ops[1:]]
