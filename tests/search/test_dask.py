@@ -150,27 +150,21 @@ def test_a_worker_of_another_version_that_joins_later() -> None:
         search_on_worker(rows(0, 2), rows(1, 2), 1, "9.9")
 
 
-def test_a_worker_that_is_killed_during_a_search(distributed: Any) -> None:
-    queries, targets, killed = rows(0, 2000), rows(1, 500), list[int]()
-    with running_cluster(distributed, 2, processes=True) as cluster:
+def test_targets_are_sent_again_after_the_only_worker_was_killed(distributed: Any) -> None:
+    queries, targets, killed = rows(0, 1000), rows(1, 300), list[int]()
+    with running_cluster(distributed, 1, processes=True) as cluster:
 
         def kill(done: int, total: int) -> None:
             if not killed:
                 killed.append(cluster.workers[0].pid)
                 os.kill(killed[0], signal.SIGKILL)
 
-        with DaskEngine(cluster.scheduler_address, task_rows=50, progress=kill) as engine:
+        with DaskEngine(cluster.scheduler_address, task_rows=50, progress=kill, worker_timeout=60) as engine:
             found, expected = engine.top_k(queries, targets, 3), LOCAL.top_k(queries, targets, 3)
-            assert killed
-            assert found.indices.tobytes() == expected.indices.tobytes()
-            assert found.scores.tobytes() == expected.scores.tobytes()
-            # Then all workers that have the targets: these are sent again to the workers that replace them.
-            sent = engine.sent
-            for worker in list(cluster.workers.values()):
-                os.kill(worker.pid, signal.SIGKILL)
-            again = engine.top_k(queries, targets, 3)
-            assert engine.sent > sent
-            assert again.scores.tobytes() == expected.scores.tobytes()
+    assert killed
+    assert engine.sent == 2
+    assert found.indices.tobytes() == expected.indices.tobytes()
+    assert found.scores.tobytes() == expected.scores.tobytes()
 
 
 def test_a_search_whose_workers_always_die_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

