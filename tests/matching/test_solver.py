@@ -177,6 +177,14 @@ def test_capacities_where_the_sources_choose_must_be_mirrored() -> None:
         solve(graph_of({(0, 0): 1.0}, 1, 1), TARGETS_CHOOSE.mirrored())
 
 
+@pytest.mark.parametrize("capacities", [ONE_TO_ONE, Capacities(2, 1)])
+def test_exchanging_the_sides_does_not_change_the_optimum(capacities: Capacities) -> None:
+    edges = random_edges(np.random.default_rng(12), 50, 70, 4, "normal")
+    there = solve(graph_of(edges, 50, 70), capacities)
+    back = solve(graph_of({(i, j): weight for (j, i), weight in edges.items()}, 70, 50), capacities.mirrored())
+    assert pairs_of(back) == pairs_of(there.mirrored())
+
+
 # The certificate
 
 
@@ -319,55 +327,3 @@ def test_solve_does_not_accept_an_undefined_gap(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(solver, "certificate", lambda *_: np.nan)
     with pytest.raises(CertificateError, match="nan"):
         solve(graph_of(SQUARE, 2, 3), ONE_TO_ONE)
-
-
-# Graphs and matchings as data
-
-
-@given(
-    st.integers(1, 6),
-    st.integers(1, 6),
-    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.floats(-1, 1)), max_size=20),
-)
-@settings(deadline=None)
-def test_graph_from_edges(n_sources: int, n_targets: int, listed: list[tuple[int, int, float]]) -> None:
-    listed = [(j % n_sources, i % n_targets, weight) for j, i, weight in listed]
-    graph = Graph.from_edges(
-        np.array([j for j, _, _ in listed], np.int64),
-        np.array([i for _, i, _ in listed], np.int64),
-        np.array([weight for _, _, weight in listed], float),
-        (n_sources, n_targets),
-    )
-    expected: Edges = {}
-    for j, i, weight in listed:
-        expected.setdefault((j, i), weight)  # the first of several counts
-    assert (graph.n_sources, graph.n_targets) == (n_sources, n_targets)
-    assert list(zip(graph.rows, graph.indices, graph.weights, strict=True)) == [
-        (j, i, expected[j, i]) for j, i in sorted(expected)
-    ]
-    for j in range(n_sources):
-        assert list(graph.indices[graph.indptr[j] : graph.indptr[j + 1]]) == sorted(i for k, i in expected if k == j)
-    kept = graph.where(graph.weights > 0)
-    assert list(zip(kept.rows, kept.indices, strict=True)) == [pair for pair in sorted(expected) if expected[pair] > 0]
-    assert (kept.n_sources, kept.n_targets) == (n_sources, n_targets)
-
-
-def test_mirrored_matching_is_sorted_by_its_new_source() -> None:
-    matching = Matching(
-        np.array([0, 0, 1]), np.array([1, 2, 0]), 3.0, 0.5, np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])
-    )
-    mirrored = matching.mirrored()
-    assert pairs_of(mirrored) == [(0, 1), (1, 0), (2, 0)]
-    assert (mirrored.objective, mirrored.gap) == (3.0, 0.5)
-    assert list(mirrored.source_duals) == [3, 4, 5]
-    assert list(mirrored.target_duals) == [1, 2]
-    assert pairs_of(mirrored.mirrored()) == pairs_of(matching)
-    assert len(mirrored) == 3
-
-
-@pytest.mark.parametrize("capacities", [ONE_TO_ONE, Capacities(2, 1)])
-def test_exchanging_the_sides_does_not_change_the_optimum(capacities: Capacities) -> None:
-    edges = random_edges(np.random.default_rng(12), 50, 70, 4, "normal")
-    there = solve(graph_of(edges, 50, 70), capacities)
-    back = solve(graph_of({(i, j): weight for (j, i), weight in edges.items()}, 70, 50), capacities.mirrored())
-    assert pairs_of(back) == pairs_of(there.mirrored())

@@ -1,1 +1,1 @@
-"""The E-step's matching problem and its exact solution."""
+"""The matching problem of the E-step and its exact solution."""

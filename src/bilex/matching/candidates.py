@@ -1,8 +1,8 @@
 """The sparse graph of the E-step (paper, section 4.1, "Exploiting Sparsity").
 
-For each source word the k targets of largest edge weight; where the targets choose, for each target its best source,
-which is all that can ever be used. The pairs of the previous matching are always added: with them
-the E-step cannot do worse than the last one.
+For each source word its k targets of largest edge weight; where the targets choose, for each target its best source,
+since no other one can be chosen. The pairs of the previous matching are always added, so that an E-step is never worse
+than the last one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["best_source_of_each_target", "candidate_graph"]
 def candidate_graph(
     edges: Edges, capacities: Capacities, *, k: int, previous: Matching | None, engine: Engine
 ) -> Graph:
-    """Find the candidate edges and weigh them, exactly."""
+    """Find the candidate edges and compute their weights, exactly."""
     n_sources, n_targets = len(edges.queries), len(edges.targets)
     if capacities.targets_choose:
         columns = np.arange(n_targets)
@@ -38,8 +38,8 @@ def candidate_graph(
 def best_source_of_each_target(edges: Edges, engine: Engine) -> Indices:
     """Find the source of largest edge weight for each target, over all sources.
 
-    For a given target the weight is an inner product and the offset of s: two more dimensions hold the second, since
-    one float32 would round it, and the source found would not always be the best.
+    For a given target the weight is an inner product plus the offset of s. Two more dimensions hold the offset, since
+    a single float32 would round it and another source could win.
     """
     rest = edges.offsets - edges.offsets.astype(np.float32)
     sources = with_columns(edges.queries, edges.offsets, rest)

@@ -5,11 +5,10 @@ no edge anywhere has w > u + v. For a source j that is one search for the target
 
     w_ij - v_i  =  (Ωs_j - μ)·t_i - v_i  +  offset_j
 
-(whatever weights an edge, `bilex.model.weights`), an inner product with two more dimensions, compared with u_j. Edges
-that
-violate are added to the graph, it is solved again from the duals it had, and so on until none is left. The certificate
-is then for the full graph: adding the largest violation δ that is left (rounding, if anything) to every u makes the
-duals feasible everywhere, so the dense optimum is at most ``capacity · n_src · δ`` above the bound of the sparse one.
+(or with the other weights of `bilex.model.weights`), an inner product with two more dimensions, compared with u_j.
+Violating edges are added to the graph, which is solved again from its last duals, until none is left. The certificate
+then holds for the full graph: adding the largest remaining violation δ (at most rounding) to every u makes the duals
+feasible everywhere, so the dense optimum is at most ``capacity · n_src · δ`` above the bound of the sparse one.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ NEGLIGIBLE_VIOLATION = 1e-12  # relative to the largest weight: a smaller violat
 def dense_matching(edges: Edges, graph: Graph, prior: Prior, engine: Engine, start: Matching | None) -> Matching:
     """Solve on the candidate graph, then add violating edges of the dense graph until there are none.
 
-    The prior is applied to the candidate graph already, and is applied to the edges that are added.
+    The candidate graph includes the prior; here the prior is applied to the edges that are added.
     """
     if prior.parts:
         raise BilexError("a learnt prior knows the candidates only; leave out exact")
-    if prior.capacities.targets_choose:  # its candidates are already the best of all sources
+    if prior.capacities.targets_choose:  # the candidates are the best of all sources already
         return solve(graph, prior.capacities, start)
     shape = len(edges.queries), len(edges.targets)
     while True:
@@ -65,16 +64,16 @@ def dense_matching(edges: Edges, graph: Graph, prior: Prior, engine: Engine, sta
 
 
 def violations(edges: Edges, matching: Matching, prior: Prior, engine: Engine) -> tuple[Indices, Indices, float]:
-    """Find edges that are worth more than their duals, and how much the worst of the others is."""
+    """Find the edges that are worth more than their duals, and the largest negligible violation."""
     u, v = matching.source_duals.copy(), matching.target_duals.copy()
-    u[prior.kept.source] = v[prior.kept.target] = INFINITE_PRICE  # they have their partners
+    u[prior.kept.source] = v[prior.kept.target] = INFINITE_PRICE  # kept pairs take no other partner
     most = MAX_NEW_EDGES + int(np.bincount(prior.forbidden.source).max(initial=0))
     coarse = v.astype(np.float32).astype(np.float64)
     queries, targets = with_columns(edges.queries, -1.0, -1.0), with_columns(edges.targets, coarse, v - coarse)
     found = engine.top_k(queries, targets, min(most, len(targets)))
     offsets = edges.offsets + prior.log_odds
     excess = found.scores + (offsets - u)[:, None]
-    # Where a word has several pairs, a chosen edge may well be worth more than its duals.
+    # With capacities above 1 a chosen edge may be worth more than its duals.
     width = len(targets)
     keys = np.arange(len(queries))[:, None] * np.int64(width) + found.indices
     excess[np.isin(keys, matching.pairs.keys(width))] = 0.0

@@ -1,4 +1,4 @@
-"""What the matching problem is about: pairs of rows, the weighted graph, how many edges a word may have, a matching."""
+"""The matching problem as data: capacities, pairs of rows, the weighted graph, and a matching."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Graph:
 
     @classmethod
     def from_edges(cls, source: Indices, target: Indices, weights: Floats, shape: tuple[int, int]) -> Graph:
-        """Build it from a list of edges in any order; an edge listed twice counts once."""
+        """Build a graph from edges in any order; the first of several entries for the same edge counts."""
         key = source * np.int64(shape[1]) + target
         key, first = np.unique(key, return_index=True)
         indptr = np.searchsorted(key, np.arange(shape[0] + 1) * np.int64(shape[1]))
@@ -151,11 +151,10 @@ class Matching:
     def mirrored(self) -> Matching:
         """Exchange source and target."""
         order = np.lexsort((self.source, self.target))
-        return Matching(
-            self.target[order],
-            self.source[order],
-            self.objective,
-            self.gap,
-            self.target_duals,
-            self.source_duals,
+        return replace(
+            self,
+            source=self.target[order],
+            target=self.source[order],
+            source_duals=self.target_duals,
+            target_duals=self.source_duals,
         )

@@ -8,8 +8,8 @@ edge set is worth more than
 
     D(u, v) = a Σ u + b Σ v + Σ max(0, w - u - v),      the last sum over all edges
 
-so ``D - objective`` bounds what the solution could be missing, whatever the solver did to find it. It is computed
-afresh from the original weights, and a gap that is not negligible is an error.
+so the *gap* ``D - objective`` bounds how far the solution is from the optimum, whatever the solver did to find it. It
+is computed from the original weights, and a gap that is not negligible is an error.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from bilex.numerics.types import Floats, Indices
 
 __all__ = ["CertificateError", "certificate", "solve"]
 
-WEIGHT_BITS = 50  # weights become integers of at most this many bits: paths of them never overflow 63
-AUCTION_STEP = 5e-3  # the auction's epsilon, as a part of the weights' size
+WEIGHT_BITS = 50  # of the integer weights: sums along a path stay below 63 bits
+AUCTION_STEP = 5e-3  # the auction's epsilon, as a fraction of the weights
 GAP_LIMIT = 1e-9  # relative to the objective
 
 
@@ -36,9 +36,9 @@ class CertificateError(BilexError):
 def solve(graph: Graph, capacities: Capacities, start: Matching | None = None) -> Matching:
     """Find the allowed edge set of largest total weight, with its certificate.
 
-    The weights include the prior (`Prior.apply`). The duals of an earlier matching of the same words are a good
-    place to `start` from; the objective is the same with and without. Raises `CertificateError` rather than
-    return a matching that is not proved optimal.
+    The weights include the prior (`Prior.apply`). An earlier matching of the same words gives the solver duals to
+    `start` from, which changes the time and not the objective. A matching that is not proved optimal is a
+    `CertificateError`.
     """
     if capacities.targets_choose:
         chosen, u, v = choose_by_target(graph, capacities.null)
@@ -81,8 +81,8 @@ def solve_capacities(graph: Graph, capacities: Capacities, prices: Floats | None
 def auction_step(indptr: Indices, weights: Indices) -> int:
     """Choose the auction's epsilon: small beside the differences that decide between a source's targets.
 
-    It is a part of the largest weight, or, where weights are nearly equal, of the spread within a typical source's
-    edges. The optimum does not depend on it, only the time.
+    It is a fraction of the largest weight or, where weights are nearly equal, of the typical spread within a source's
+    edges. It changes the time and not the optimum.
     """
     several = np.diff(indptr) > 1
     starts, ends = indptr[:-1][several], indptr[1:][several]
@@ -109,14 +109,12 @@ def choose_by_target(graph: Graph, null: bool) -> tuple[np.ndarray, Floats, Floa
 
 
 def certificate(graph: Graph, matching: Matching, capacities: Capacities) -> float:
-    """Compute how much the matching could be missing: the dual bound minus the weight of its pairs.
+    """Compute the gap of a matching: the dual bound minus the weight of its pairs.
 
-    Raises `CertificateError` if the pairs are not edges of the graph, or break the prior's limits.
+    Raise `CertificateError` if the pairs are not edges of the graph or exceed the capacities, or if the duals are no
+    duals of this problem.
     """
-    edges = np.searchsorted(
-        graph.rows * np.int64(graph.n_targets) + graph.indices,
-        matching.source * np.int64(graph.n_targets) + matching.target,
-    )
+    edges = np.searchsorted(graph.keys, matching.pairs.keys(graph.n_targets))
     inside = edges < len(graph.weights)
     same = inside.all() and (graph.rows[edges] == matching.source).all()
     if not (same and (graph.indices[edges] == matching.target).all() and len(np.unique(edges)) == len(edges)):
@@ -124,25 +122,22 @@ def certificate(graph: Graph, matching: Matching, capacities: Capacities) -> flo
     check_limits(graph, matching, capacities)
     u, v = matching.source_duals, matching.target_duals
     bound = np.maximum(graph.weights - u[graph.rows] - v[graph.indices], 0).sum()
-    # Only the dual of a target that has to be matched may have either sign.
+    # Only targets that have to be matched may have a negative dual.
     of_free_targets = v if capacities.null else np.delete(v, graph.indices)
     if u.min(initial=0) < 0 or of_free_targets.min(initial=0) < 0:
         raise CertificateError("the certificate has a negative dual")
     for capacity, dual in ((capacities.source, u), (capacities.target, v)):
         if capacity is not None:
             bound += capacity * dual.sum()
-        elif dual.any():  # an unlimited side has no constraint, and so no dual
+        elif dual.any():  # an unlimited side has no constraint, so no dual
             raise CertificateError("the certificate has a dual on the side without limits")
     return float(bound - graph.weights[edges].sum())
 
 
 def check_limits(graph: Graph, matching: Matching, capacities: Capacities) -> None:
-    """Raise if a word has more pairs than the prior allows, or none where it must have one."""
-    for pairs, capacity in (
-        (matching.source, capacities.source),
-        (matching.target, capacities.target),
-    ):
-        if capacity is not None and np.bincount(pairs).max(initial=0) > capacity:
+    """Raise if a word has more pairs than its capacity, or none where it must have one."""
+    for words, capacity in ((matching.source, capacities.source), (matching.target, capacities.target)):
+        if capacity is not None and np.bincount(words).max(initial=0) > capacity:
             raise CertificateError("the matching breaks the limits of the prior")
     if not capacities.null and len(np.unique(graph.indices)) != len(matching.target):
         raise CertificateError("the prior has no null option, but a target that could be matched is not")
