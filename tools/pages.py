@@ -1,4 +1,4 @@
-"""Pages of the documentation that are made from something else: help, the notebook, the list of pages."""
+"""Generated pages of the documentation: the commands' help, the notebook, the list of pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bilex.cli import bilex
 
 
 def command_line_page() -> str:
-    """Write what every command says about itself."""
+    """Return the page with the help of every command."""
     parts = [
         "# Command line",
         "Data goes to stdout, progress and warnings to stderr. `--json` prints one object and nothing else. Exit code "
@@ -24,14 +24,14 @@ def command_line_page() -> str:
 
 
 def help_of(name: str, command: click.Command) -> str:
-    """Give the help of a command, as wide as on the page."""
+    """Return the help of a command, in the width of the page."""
     settings = {**bilex.context_settings, **command.context_settings, "terminal_width": 86, "max_content_width": 86}
     with click.Context(command, info_name=name, **settings) as context:
         return command.get_help(context)
 
 
 def tutorial_page(path: Path) -> str:
-    """Write a notebook as a page: its text, and its code in blocks."""
+    """Return a notebook as a page: its text, and its code in blocks."""
     parts = []
     for cell in json.loads(path.read_text("utf-8"))["cells"]:
         text = "".join(cell["source"])
@@ -40,7 +40,7 @@ def tutorial_page(path: Path) -> str:
 
 
 def listing_page(folder: Path) -> str:
-    """Write the first page, with the pages that it does not name instead of its ``*``."""
+    """Return the first page, with the pages that it does not name in place of its ``*``."""
     text = (folder / "index.md").read_text("utf-8")
     named = {"index", *text.split("\n")}
     rest = sorted(path.stem for path in folder.glob("*.md") if path.stem not in named)
@@ -48,5 +48,5 @@ def listing_page(folder: Path) -> str:
 
 
 def fence(language: str, text: str) -> str:
-    """Put a text into a block that it cannot end itself."""
+    """Return a text as a fenced block; the fence is longer than any in the text."""
     return f"``````{language}\n{text}\n``````"

@@ -11,7 +11,6 @@ import argparse
 import json
 import platform
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ from pathlib import Path
 from bilex import load
 from bilex.seeds.dictionaries import read_pairs
 from bilex.version import __version__
-from tools.accuracy import BEGIN
+from tools.accuracy import BEGIN, spread
 
 DRAWS = 5
 PRIORS = ("1:1", "one-to-many", "many-to-one-no-null")
@@ -54,7 +53,7 @@ def bilex(*arguments: str | Path) -> dict[str, object]:
 
 
 def draw_seeds(data: Path, source: str, target: str, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Write the files of the 25-pair draws and give their labels and names."""
+    """Write the files of the 25-pair draws, and yield their labels and paths."""
     known = [load(data / f"{language}.vec.gz") for language in (source, target)]
     pairs = read_pairs(data / "dictionaries" / f"{source}-{target}.0-5000.txt")
     covered = [pair for pair in pairs if pair[0] in known[0] and pair[1] in known[1]]
@@ -88,7 +87,7 @@ def measure(data: Path, source: str, target: str, seed: str | Path, label: str, 
 
 
 def all_results(data: Path) -> Iterator[Result]:
-    """Go through languages, seeds and priors."""
+    """Measure all languages, seeds and priors."""
     with tempfile.TemporaryDirectory() as folder:
         for target in ("fr", "fi"):
             seeds: list[tuple[str, str | Path]] = [*draw_seeds(data, "en", target, Path(folder))]
@@ -103,13 +102,13 @@ def all_results(data: Path) -> Iterator[Result]:
 
 
 def report(results: Iterable[Result]) -> Iterator[str]:
-    """Write the page: a summary with the spread over draws, then every run."""
+    """Yield the lines of the page: a summary with the spread over draws, then every run."""
     results = list(results)
     machine = f"{platform.machine()}, Python {platform.python_version()}, bilex {__version__}"
     yield "# Results on the shared data\n"
     yield f"Made by `make results` ({machine}). P@1 on the MUSE test words (`XX-YY.5000-6500.txt`), over the"
     yield "covered queries. The E-step sees the 6,000 (fr) or 10,000 (fi) most frequent words; k = 3; all other"
-    yield 'settings are the paper\'s (`--method ruder2018`). "Reverse" asks the same map for the other direction.'
+    yield 'settings are the paper\'s (`--method ruder2018`). "Reverse" is the other direction of the same map.'
     yield "`one-to-many` is the paper's reading of Artetxe et al. (2017), each target takes its best source or none;"
     yield "`many-to-one-no-null` is their published system, each source takes its nearest target.\n"
     yield "## Summary: mean (lowest to highest) over the draws\n"
@@ -129,13 +128,6 @@ def report(results: Iterable[Result]) -> Iterator[str]:
             f"| {r.pair} | {r.seed} | {r.prior} | {r.nn:.3f} | {r.csls:.3f} | {r.reverse_csls:.3f} "
             f"| {r.iterations} | {r.seconds:.0f} |"
         )
-
-
-def spread(values: list[float]) -> str:
-    """Write the mean, and the range where there is one."""
-    if len(values) == 1:
-        return f"{values[0]:.3f}"
-    return f"{statistics.mean(values):.3f} ({min(values):.3f} to {max(values):.3f})"
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compare"]
 
-HEADER = ("query", "gold", "A", "B", "right")
-WIDEST = 36
+TABLE_HEADER = ("query", "gold", "A", "B", "right")
+MAX_COLUMN_WIDTH = 36
 
 
 @click.command()
@@ -64,9 +64,9 @@ def compare(
         print_json({**figures, "words": [word.row() for word in words]})
         return
     if not quiet:
-        for line in summary(figures, run_a, run_b):
+        for line in summary_of(figures, run_a, run_b):
             click.echo(line, err=as_tsv)
-        click.echo(listed(len(words), len(differing), figures["differ"]), err=as_tsv)
+        click.echo(list_note(len(words), len(differing), figures["differ"]), err=as_tsv)
     if as_tsv:
         print_tsv(words)
     elif words:
@@ -75,8 +75,8 @@ def compare(
         print_table(words)
 
 
-def summary(figures: dict[str, Any], run_a: str, run_b: str) -> list[str]:
-    """Say in a few lines how the runs compare."""
+def summary_of(figures: dict[str, Any], run_a: str, run_b: str) -> list[str]:
+    """Return the lines that sum the comparison up."""
     return [
         f"A  P@1 {figures['p@1_a']:.4f}  {run_a}",
         f"B  P@1 {figures['p@1_b']:.4f}  {run_b}",
@@ -88,16 +88,16 @@ def summary(figures: dict[str, Any], run_a: str, run_b: str) -> list[str]:
     ]
 
 
-def listed(shown: int, selected: int, differ: int) -> str:
-    """Say how much of the difference the list shows, and how to see the rest."""
+def list_note(shown: int, selected: int, differ: int) -> str:
+    """Return a line on how much of the difference the list shows, and how to see the rest."""
     line = f"the answers differ on {differ} queries"
     if selected < differ:
         line += f", on {differ - selected} of them both are wrong (--all lists these too)"
     return line + (f"; the first {shown} of {selected} follow" if 0 < shown < selected else "")
 
 
-def cells(word: ComparedWord) -> tuple[str, ...]:
-    """Give a word's cells in the order of the header."""
+def columns_of(word: ComparedWord) -> tuple[str, ...]:
+    """Return a word's columns in the order of the header."""
     return (word.query, ", ".join(word.gold), word.a, word.b, word.right)
 
 
@@ -105,17 +105,17 @@ def print_tsv(words: Sequence[ComparedWord]) -> None:
     """Print a header and a line for each word, separated by tabs."""
     from bilex.lexicon.text import tsv_cell
 
-    click.echo("\t".join(HEADER))
+    click.echo("\t".join(TABLE_HEADER))
     for word in words:
-        click.echo("\t".join(map(tsv_cell, cells(word))))
+        click.echo("\t".join(map(tsv_cell, columns_of(word))))
 
 
 def print_table(words: Sequence[ComparedWord]) -> None:
-    """Print the words in columns, as wide on the screen as their letters are."""
+    """Print the words in aligned columns; long cells are cut."""
     from rich.cells import cell_len, set_cell_size
 
-    rows = [HEADER, *map(cells, words)]
-    widths = [min(WIDEST, max(map(cell_len, column))) for column in zip(*rows, strict=True)]
+    rows = [TABLE_HEADER, *map(columns_of, words)]
+    widths = [min(MAX_COLUMN_WIDTH, max(map(cell_len, column))) for column in zip(*rows, strict=True)]
     for row in rows:
         fitted = (
             set_cell_size(cell, width - 1) + "…" if cell_len(cell) > width else set_cell_size(cell, width)

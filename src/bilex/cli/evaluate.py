@@ -26,8 +26,8 @@ __all__ = ["evaluate"]
 def evaluate(run: str, gold: str, retrieval: str, reverse: bool, convention: str, as_json: bool, quiet: bool) -> None:
     """Score RUN against the dictionary GOLD, whose first words are the queries.
 
-    A query is covered if it has a vector, and one of its translations has. p@k and mrr are over the covered queries
-    unless --convention says otherwise; p@1 is always reported by all three conventions.
+    A query is covered if it and at least one of its translations have vectors. p@k and mrr follow --convention; p@1 is
+    always reported by all three conventions.
     """
     from bilex.cli.progress import show_progress
     from bilex.runs.run import Run

@@ -1,4 +1,4 @@
-"""``bilex hubness``: find the target words that are near too many source words."""
+"""``bilex hubness``: find target words that are near too many source words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def hubness(
     """Count how often each target word of RUN is among the k nearest neighbours of a query.
 
     The queries are the first words of the dictionary GOLD, or without it all source words. skewness is that of the
-    counts over all target words: the larger, the more hubs; never counts the words that are nobody's neighbour.
+    counts over all target words: the larger, the more hubs; never counts the words that are no query's neighbour.
     """
     from bilex.cli.progress import show_progress
     from bilex.runs.run import Run

@@ -51,7 +51,7 @@ SHARED_OPTIONS = (  # the options of `bilex induce` that mean the same here
     "seeds",
     multiple=True,
     metavar="identical|numerals|NAME=SEED",
-    help="Where to start between the hub and all others, or the one called NAME.  [default: identical]",
+    help="The seed of the hub with all other languages, or with the one called NAME.  [default: identical]",
 )
 @click.option(
     "--vectors",

@@ -1,4 +1,4 @@
-"""``bilex similarity``: compare a run's cosines with how similar people find words."""
+"""``bilex similarity``: correlate a run's cosines with human similarity scores."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["similarity"]
     type=click.Choice(["skip", "zero"]),
     default="skip",
     show_default=True,
-    help="Pairs with a term that has no vector: leave them out, or give them the cosine 0.",
+    help="Pairs with a term that has no vector: leave them out, or score them 0.",
 )
-@click.option("--fold-case", is_flag=True, help="Look up what is not found as it stands without regard to capitals.")
+@click.option("--fold-case", is_flag=True, help="Look up terms that are not found again, ignoring case.")
 @reverse_option
 @json_option
 @quiet_option
@@ -29,8 +29,8 @@ def similarity(run: str, pairs: str, missing: str, fold_case: bool, reverse: boo
     """Correlate RUN's cosines with the scores in PAIRS.
 
     Each line of PAIRS holds a source term, a target term and a score, separated by tabs. A term of several words
-    that has no vector of its own gets the mean of its words' unit vectors, if it has all of them. spearman and pearson
-    are by --missing; both ways are always reported.
+    that has no vector of its own gets the mean of its words' unit vectors, if all have one. spearman and pearson follow
+    --missing; both ways are always reported.
     """
     from bilex.runs.run import Run
 
@@ -39,14 +39,14 @@ def similarity(run: str, pairs: str, missing: str, fold_case: bool, reverse: boo
     if as_json:
         print_json(figures)
     else:
-        for name, value in flat(figures).items():
+        for name, value in flat_figures(figures).items():
             click.echo(f"{name:15}{value:.4f}" if isinstance(value, float) else f"{name:15}{value}")
     if score.foldable and not quiet:
         click.echo(f"bilex: note: {pairs}: --fold-case would cover {score.foldable} more pairs", err=True)
 
 
-def flat(figures: dict[str, Any]) -> dict[str, Any]:
-    """Name the figures of both conventions after them, for a list of lines."""
+def flat_figures(figures: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures on one level, those of both conventions named after them."""
     lines = {name: value for name, value in figures.items() if not isinstance(value, dict)}
     for convention in ("skip", "zero"):
         for name in ("spearman", "pearson"):
