@@ -31,34 +31,16 @@ MAX_HUBS = 50
 
 @dataclass(frozen=True)
 class Cell:
-    """What is learnt and how it is measured.
+    """What is learnt and how it is measured."""
 
-    Parameters
-    ----------
-    measure
-        ``translation``, ``similarity``, ``hubs`` or ``answers`` (first answers, from the target to the source).
-    files
-        The files of the pair of languages.
-    system
-        The full configuration of the method.
-    seed, draw
-        The name of the seed, and the number of its draw.
-    size
-        The number of words of each vocabulary, the most frequent ones; None for all.
-    held_out
-        N: every Nth source word of the train dictionary is a query instead of being part of the seed.
-    cache
-        Reads the files.
-    """
-
-    measure: str
+    measure: str  # translation, similarity, hubs, or answers: first answers from the target to the source
     files: PairFiles
     system: Method
     seed: str
     cache: FileCache
-    draw: int = 0
-    size: int | None = None
-    held_out: int | None = None
+    draw: int = 0  # of the seed
+    size: int | None = None  # of the vocabularies, the most frequent words; None for all
+    held_out: int | None = None  # N: every Nth source word of the train dictionary is a query, not part of the seed
 
     @property
     def pair(self) -> str:

@@ -1,0 +1,147 @@
+"""``bilex reproduce``, a table or figure of the paper, and ``bilex sweep``, a grid of your own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bilex.cli.interrupts import exit_message
+from bilex.cli.options import json_option, print_json, quiet_option, wrong_usage
+
+if TYPE_CHECKING:
+    from bilex.em.context import Reporter
+    from bilex.experiments import Outcome
+
+__all__ = ["reproduce", "sweep"]
+
+EXPERIMENTS = ("table1", "table2", "table3", "table4", "table5", "fig2", "fig3")
+
+
+def split_names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Split a list of names at its commas."""
+    del context, parameter
+    names = [name.strip() for name in value.split(",")] if value is not None else []
+    if not all(names):
+        raise click.BadParameter(f"{value!r} has an empty name; separate names by one comma")
+    return tuple(dict.fromkeys(names))
+
+
+def split_sizes(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
+    """Split a list of whole numbers at its commas."""
+    names = split_names(context, parameter, value)
+    if not all(name.isascii() and name.isdigit() and int(name) for name in names):
+        raise click.BadParameter(f"{value!r} is not a list of numbers from 1 up, such as 1000,2000,5000")
+    return tuple(map(int, names))
+
+
+@click.command()
+@click.argument("name", type=click.Choice(EXPERIMENTS), metavar="{" + ",".join(EXPERIMENTS) + "}")
+@click.option("--data", required=True, metavar="DIR", type=click.Path(), help="The directory of the data.")
+@click.option(
+    "--layout",
+    metavar="NAME|FILE",
+    help="The layout of DIR: paper, muse, shared, or a TOML file.  [default: DIR/bilex.toml, or the one that fits]",
+)
+@click.option("-o", "--output", default="reproduced", show_default=True, metavar="OUT", help="The directory to write.")
+@click.option("--pairs", callback=split_names, metavar="en-it,...", help="Language pairs.  [default: the layout's]")
+@click.option("--methods", callback=split_names, metavar="A,B", help="Methods.  [default: the paper's]")
+@click.option(
+    "--seeds", callback=split_names, metavar="5000,25,numerals,identical", help="Seeds.  [default: the paper's]"
+)
+@click.option("--sizes", callback=split_sizes, metavar="N,M", help="Vocabulary sizes of the figures.")
+@click.option("--limit", type=click.IntRange(1), default=200_000, show_default=True, help="Words to read of each file.")
+@click.option("--max-rank", type=click.IntRange(1), metavar="N", help="The frequency constraint of ruder2018-freq.")
+@click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Draws of the 25 pairs.")
+@json_option
+@quiet_option
+def reproduce(
+    name: str,
+    data: str,
+    layout: str | None,
+    output: str,
+    pairs: tuple[str, ...],
+    methods: tuple[str, ...],
+    seeds: tuple[str, ...],
+    sizes: tuple[int, ...],
+    limit: int,
+    max_rank: int | None,
+    draws: int,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Run a table or figure of the paper on the data in DIR.
+
+    Every cell is kept in OUT/NAME.jsonl as soon as it is finished, and an interrupted run goes on from there. Writes
+    OUT/NAME.tsv and .txt and, for figures, .svg and .png. A file DIR/bilex.toml can describe data of your own.
+    """
+    from bilex.experiments import Options
+    from bilex.experiments import reproduce as run
+    from bilex.experiments.toml import parse_pair
+
+    with wrong_usage():
+        for pair in pairs:
+            parse_pair(pair)
+        options = Options(pairs, methods, seeds, sizes, draws, max_rank)
+    outcome = run_with_progress(
+        f"bilex reproduce {name}",
+        Path(output) / f"{name}.jsonl",
+        quiet or as_json,
+        lambda reporter: run(name, data, output, layout=layout, options=options, limit=limit, reporter=reporter),
+    )
+    print_outcome(outcome, {"experiment": name, "data": data}, as_json, quiet)
+
+
+@click.command()
+@click.argument("config", type=click.Path())
+@click.option("-o", "--output", default="swept", show_default=True, metavar="OUT", help="The directory to write.")
+@json_option
+@quiet_option
+def sweep(config: str, output: str, as_json: bool, quiet: bool) -> None:
+    r"""Run the grid that the TOML file CONFIG describes: a table and its plot.
+
+    Its keys: data (a directory, with layout and pairs) or source, target, train and test (files); methods, priors,
+    seeds, sizes, draws, limit, max_rank, held_out, retrieval. Paths are relative to CONFIG. Finished cells are kept in
+    OUT, and an interrupted run goes on from there.
+
+    \b
+        data = "data"
+        pairs = ["en-fr"]
+        sizes = [2000, 5000, 10000]
+        priors = ["1:1", "2:2"]
+        seeds = [5000, "identical"]
+    """
+    from bilex.experiments.sweep import read_sweep, run_sweep
+
+    grid = read_sweep(config)
+    outcome = run_with_progress(
+        f"bilex sweep {config}",
+        Path(output) / f"{grid.name}.jsonl",
+        quiet or as_json,
+        lambda reporter: run_sweep(grid, output, reporter=reporter),
+    )
+    print_outcome(outcome, {"config": config}, as_json, quiet)
+
+
+def run_with_progress(command: str, log: Path, quiet: bool, run: Callable[[Reporter], Outcome]) -> Outcome:
+    """Run a grid with progress on the terminal; an interruption tells how to continue."""
+    from bilex.cli.progress import show_progress
+
+    how_to_resume = f"finished cells are kept in {log}, run `{command}` again to go on"
+    exit_message.set_checkpoint(log, how_to_resume, written=False)
+    with show_progress(quiet) as reporter:
+        return run(reporter)
+
+
+def print_outcome(outcome: Outcome, about: dict[str, object], as_json: bool, quiet: bool) -> None:
+    """Print the report, as text or as one JSON object."""
+    files = [str(path) for path in outcome.files]
+    report = outcome.report
+    if as_json:
+        print_json({**about, "title": report.title, "rows": report.rows, "notes": report.notes, "files": files})
+        return
+    click.echo(report.text, nl=False)
+    if not quiet:
+        click.echo(f"\nwritten: {' '.join(files)}")
