@@ -1,10 +1,10 @@
 """Measure the parts of the default method, each with and without: ``python -m tools.accuracy``.
 
 Writes the section between the marks "accuracy" of docs/results.md. Runs are kept in a file of JSON lines, so that an
-interrupted measurement goes on where it was.
+interrupted measurement can be continued.
 
-With ``--dev`` the words that are asked for are those of the *train* file that were not drawn as seed; on these, and on
-these alone, the parts of the default method and their constants were chosen. Without, they are the test words.
+With ``--dev`` the queries are the words of the *train* file that are not in the seed; the parts of the default method
+and their constants were chosen on these alone. Without it they are the test words.
 """
 
 from __future__ import annotations
@@ -34,14 +34,13 @@ DEFAULT = "bilex"
 PROCRUSTES = "Procrustes (the seed alone)"
 CASES: dict[str, tuple[str, dict[str, Any]]] = {  # label: (method, changes)
     "the default": (DEFAULT, {}),
-    "orthogonal maps": (DEFAULT, {"maps": "orthogonal"}),
+    "orthogonal maps": (DEFAULT, {"map": "orthogonal"}),
     "no annealing of the ridge": (DEFAULT, {"annealing": 0.0}),
     "with de-whitening": (DEFAULT, {"dewhiten": True}),
     "200 of 300 directions": (DEFAULT, {"dimensions": 200}),
     "no re-weighting": (DEFAULT, {"reweight": 0.0}),
     "iterative normalisation": (DEFAULT, {"normalise": "iterative"}),
-    "margin weights": (DEFAULT, {"weights": "margin", "log_odds": -0.1, "slack": 0.1}),
-    "learned prior": (DEFAULT, {"edge_prior": "learned"}),
+    "margin weights": (DEFAULT, {"weights": "margin", "log_odds": -0.1}),
     "seed as a start": (DEFAULT, {"supervision": "start"}),
     "seed softly": (DEFAULT, {"supervision": "soft"}),
     "seed fixed": (DEFAULT, {"supervision": "fixed"}),
@@ -55,7 +54,7 @@ PAIRS = {"en-fr": tuple(CASES), "en-fi": tuple(CASES), **dict.fromkeys(("en-de",
 SMALL = "books-law"  # the corpora of the German pairs
 WHOLE = "5,000 words"
 NAMED = ("identical", "unsupervised")
-DRAWS, MANY = 5, 20
+DRAWS, MAX_DRAWS = 5, 20
 BEGIN, END = "<!-- begin: accuracy -->", "<!-- end: accuracy -->"
 
 
@@ -87,7 +86,7 @@ class Bench:
         self.train = [pair for pair in train if pair[0] in self.source and pair[1] in self.target]
 
     def seed(self, kind: str, draw: int) -> list[tuple[str, str]] | str:
-        """Give the pairs of a draw; of a whole dictionary, for measuring on the rest of it, four fifths."""
+        """Return the pairs of a draw; with --dev, four fifths of the whole dictionary."""
         if kind in NAMED:
             return kind
         if kind != WHOLE:
@@ -97,7 +96,7 @@ class Bench:
         return [pair for pair in self.train if pair[0] not in held]
 
     def gold(self, seed: list[tuple[str, str]] | str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        """Give the pairs that are asked for, in both directions."""
+        """Return the gold pairs of both directions."""
         if self.dev:
             known = {source for source, _ in seed} if not isinstance(seed, str) else set()
             forth = [pair for pair in self.train if pair[0] not in known]
@@ -139,12 +138,12 @@ class Bench:
 
 
 def plan(pair: str, names: Iterable[str] | None) -> Iterator[tuple[str, str, int]]:
-    """List what is measured of a pair: its cases on five draws and the whole dictionary, the default on more."""
+    """Yield what is measured for a pair: its cases on five draws and the whole dictionary, the default on more."""
     for case in names or PAIRS[pair]:
         for draw in range(DRAWS):
             yield case, "25 pairs", draw
         yield case, WHOLE, 0
-    for draw in range(DRAWS, MANY if len(PAIRS[pair]) > len(BRIEF) else DRAWS):
+    for draw in range(DRAWS, MAX_DRAWS if len(PAIRS[pair]) > len(BRIEF) else DRAWS):
         yield "the default", "25 pairs", draw
     yield from ((case, "identical", 0) for case in BRIEF)
     yield "the default", "unsupervised", 0
@@ -169,7 +168,7 @@ def measure_all(options: argparse.Namespace) -> list[Figures]:
 
 
 def spread(values: list[float]) -> str:
-    """Write the mean and, of several, the lowest and the highest."""
+    """Format the mean and, of several values, the lowest and the highest."""
     if not values:
         return ""
     mean = f"{statistics.mean(values):.3f}"
@@ -177,7 +176,7 @@ def spread(values: list[float]) -> str:
 
 
 def page(figures: list[Figures]) -> Iterator[str]:
-    """Write the tables."""
+    """Yield the lines of the tables."""
     yield "## The default method, and its parts with and without\n"
     machine = f"{platform.machine()}, Python {platform.python_version()}, bilex {__version__}"
     yield f"Made by `python -m tools.accuracy` ({machine}). P@1 by CSLS on the MUSE test words, over the covered"
@@ -220,7 +219,7 @@ def page(figures: list[Figures]) -> Iterator[str]:
 
 
 def beside_procrustes(figures: list[Figures]) -> Iterator[str]:
-    """Write the table that sets the default beside the orthogonal map of the same seed, draw by draw."""
+    """Yield the table that compares the default with the orthogonal map of the same seed, draw by draw."""
     yield "\n### Is it ever worse than Procrustes?\n"
     yield "P@1 by CSLS of the default and of the orthogonal map of the same seed, and the smallest difference of them"
     yield "on one draw. The German vectors are those of the small corpora.\n"
@@ -243,7 +242,7 @@ def beside_procrustes(figures: list[Figures]) -> Iterator[str]:
 
 
 def spread_seconds(mine: list[Figures]) -> str:
-    """Write how long it took."""
+    """Format the range of the times."""
     seconds = sorted(each.seconds for each in mine)
     return f"{seconds[0]:.0f}" if len(seconds) == 1 else f"{seconds[0]:.0f} to {seconds[-1]:.0f}"
 
@@ -262,10 +261,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--output", type=Path, default=Path("docs/results.md"))
     parser.add_argument("--runs", type=Path, default=Path("build/accuracy.jsonl"))
-    parser.add_argument("--dev", action="store_true", help="ask for words of the train file")
+    parser.add_argument("--dev", action="store_true", help="queries from the train file")
     parser.add_argument("--pairs", nargs="*", choices=tuple(PAIRS), default=tuple(PAIRS))
     parser.add_argument("--cases", nargs="*", choices=tuple(CASES), help="which lines; all by default")
-    parser.add_argument("--draws", type=int, default=MANY, help="how many draws at most")
+    parser.add_argument("--draws", type=int, default=MAX_DRAWS, help="how many draws at most")
     options = parser.parse_args()
     options.runs.parent.mkdir(parents=True, exist_ok=True)
     figures = measure_all(options)

@@ -1,8 +1,8 @@
-"""Which words still go wrong, and how: ``python -m tools.errors``.
+"""Which words are still translated wrongly, and how: ``python -m tools.errors``.
 
 Writes the section between the marks "errors" of docs/accuracy.md. The default method learns from 25 pairs, and the
-other words of MUSE's *train* file are asked for. By kind of word (rare, spelt the same, names) it is counted how many
-are right, and by kind of error how many there are, with examples. Only our own answers are shown, not the dictionary's.
+other words of MUSE's *train* file are the queries. The tables count the right answers by kind of word (rare, spelt the
+same, names) and the errors by kind, with examples. Only our own answers are shown, not the dictionary's.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tools.accuracy import Bench, write_section
 PAIRS = ("en-fr", "en-fi")
 SEED = "25 pairs"
 RANKS = (3000, 6000, 9000)
-STEM = 4  # letters that two forms of a word share at least
+MIN_SHARED_LETTERS = 4  # of two forms of a word
 EXAMPLES = 6
 BEGIN, END = "<!-- begin: errors -->", "<!-- end: errors -->"
 FORM, COPY, LATER, ABSENT = (
@@ -41,7 +41,7 @@ FORM, COPY, LATER, ABSENT = (
 
 @dataclass(frozen=True)
 class Answer:
-    """A word that was asked for, its first ten answers, its rank, and the translations that count as right."""
+    """A query, its first ten answers, its rank, and the translations that count as right."""
 
     word: str
     found: list[str]
@@ -50,11 +50,11 @@ class Answer:
 
     @property
     def right(self) -> bool:
-        """Whether the first answer is."""
+        """Whether the first answer is right."""
         return self.found[0] in self.gold
 
     def error(self) -> str:
-        """Say what kind of error the first answer is."""
+        """Return the kind of error of the first answer."""
         if any(same_stem(self.found[0], word) for word in self.gold):
             return FORM
         if self.found[0] == self.word:
@@ -63,14 +63,14 @@ class Answer:
 
 
 def same_stem(one: str, other: str) -> bool:
-    """Say whether two words begin alike: with four letters at least, and with more than half of the longer one."""
+    """Return whether two words begin with the same letters: at least four, and more than half of the longer one."""
     one, other = fold_spelling(one), fold_spelling(other)
     shared = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    return shared >= STEM and shared > max(len(one), len(other)) / 2
+    return shared >= MIN_SHARED_LETTERS and shared > max(len(one), len(other)) / 2
 
 
 def answers(bench: Bench) -> list[Answer]:
-    """Learn from the first draw, and ask for all words of the train file that were not drawn."""
+    """Learn from the first draw, and translate all words of the train file that were not drawn."""
     seed = bench.seed(SEED, 0)
     engine = LocalEngine()
     learnt = learn(prepare(bench.source, bench.target, seed, find_method(DEFAULT_METHOD)), Context(engine))
@@ -86,7 +86,7 @@ def answers(bench: Bench) -> list[Answer]:
 
 
 def kinds(given: list[Answer], names: set[str]) -> Iterator[tuple[str, list[Answer]]]:
-    """Group the words that were asked for."""
+    """Yield the queries by kind of word."""
     bounds = (0, *RANKS, 1 << 60)
     for low, high in pairwise(bounds):
         title = f"rank {low + 1:,} to {high:,}" if high <= RANKS[-1] else f"beyond rank {low:,}"
@@ -101,7 +101,7 @@ def kinds(given: list[Answer], names: set[str]) -> Iterator[tuple[str, list[Answ
 
 
 def page(found: dict[str, list[Answer]]) -> Iterator[str]:
-    """Write the tables."""
+    """Yield the lines of the tables."""
     copies = [{each.word for each in given if each.word in each.gold} for given in found.values()]
     names = set.intersection(*copies)
     yield f"| words of the train file | {' | '.join(f'{pair}: n | P@1' for pair in found)} |"
@@ -126,7 +126,7 @@ def page(found: dict[str, list[Answer]]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Ask, and write the section."""
+    """Translate, and write the section."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--output", type=Path, default=Path("docs/accuracy.md"))

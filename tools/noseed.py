@@ -1,10 +1,9 @@
 """What helps to start from no seed at all, and what does not: ``python -m tools.noseed``.
 
 Writes the section between the marks "noseed" of docs/accuracy.md. Each line changes one thing about the coupling that
-`--seed unsupervised` starts from (`bilex.seeds.coupling`). Measured are the share of its pairs that are right and
-where EM
-goes from there, on the words of MUSE's *train* files; runs are kept in a file of JSON lines, so that an interrupted
-measurement goes on where it was.
+`--seed unsupervised` starts from (`bilex.seeds.coupling`). The figures are the share of its pairs that are right and
+the result of EM from there, on the words of MUSE's *train* files; runs are kept in a file of JSON lines, so that an
+interrupted measurement can be continued.
 """
 
 from __future__ import annotations
@@ -44,12 +43,12 @@ CASES: dict[str, tuple[int, dict[tuple[Any, str], Any]]] = {  # label: words, an
     "cold from the first of 40 steps": (LARGEST, {**FORTY, (coupling, "FIRST_BETA"): coupling.LAST_BETA}),
     "the signatures' pairs as they are": (LARGEST, {(coupling, "COOLING_STEPS"): 0}),
 }
-ROUGH = 1e-3
+ROUGH_TOLERANCE = 1e-3
 BEGIN, END = "<!-- begin: noseed -->", "<!-- end: noseed -->"
 
 
 def measure(bench: Bench, case: str) -> dict[str, Any]:
-    """Couple the frequent words, run EM from there, and ask for the words of the train file."""
+    """Couple the frequent words, run EM from there, and translate the words of the train file."""
     size, changes = CASES[case]
     method = METHODS["bilex"]
     source, target = normalise_for(method, bench.source), normalise_for(method, bench.target)
@@ -61,7 +60,7 @@ def measure(bench: Bench, case: str) -> dict[str, Any]:
     seconds = time.process_time() - started
     pairs = [(source.words[row], target.words[column]) for row, column in zip(rows, columns, strict=True)]
     engine = LocalEngine()
-    rough = find_method(method).with_changes({"supervision": "start", "tolerance": ROUGH, "match_all": False})
+    rough = find_method(method).with_changes({"supervision": "start", "tolerance": ROUGH_TOLERANCE, "match_all": False})
     learnt = learn(prepare(bench.source, bench.target, pairs, rough), Context(engine))
     found = evaluate_translation(
         learnt.shared_space(engine)[0], learnt.source, learnt.target, bench.train, "csls", engine
@@ -78,7 +77,7 @@ def measure(bench: Bench, case: str) -> dict[str, Any]:
 
 
 def share_right(bench: Bench, rows: Indices, columns: Indices) -> float:
-    """Give the share of the pairs that the train file has, among those whose source word it knows."""
+    """Return the share of right pairs, among those whose source word the train file knows."""
     gold, known = set(bench.train), {source for source, _ in bench.train}
     pairs = [(bench.source.words[row], bench.target.words[column]) for row, column in zip(rows, columns, strict=True)]
     asked = [pair for pair in pairs if pair[0] in known]
@@ -86,7 +85,7 @@ def share_right(bench: Bench, rows: Indices, columns: Indices) -> float:
 
 
 def page(records: list[dict[str, Any]]) -> Iterator[str]:
-    """Write the table."""
+    """Yield the lines of the table."""
     yield "| pair | coupling | pairs | of them right | CPU seconds | log-likelihood after EM | P@1 after EM |"
     yield "|---|---|---|---|---|---|---|"
     for pair in PAIRS:

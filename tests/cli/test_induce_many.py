@@ -101,7 +101,7 @@ def test_names_seeds_and_the_default_place(folder: Path, bilex: Bilex) -> None:
     files = ["x=a.vec", "b.vec", "z=c.vec", "--seed", "b=a-b.txt"]
     assert summary["command"][:7] == ["bilex", "induce-many", *files] and "--no-report" in summary["command"]
     info = json.loads((folder / "x-b-z" / "x-b" / "run.json").read_text("utf-8"))
-    assert info["configuration"]["method"]["max_rank"] == 200
+    assert info["configuration"]["method"]["e_step"]["max_rank"] == 200
 
 
 def test_vectors_of_all_languages_in_one_space(folder: Path, bilex: Bilex) -> None:

@@ -68,7 +68,7 @@ DATA = 'data = "data"\n'
     [
         (DATA + "size = [3]", "did you mean 'sizes'?"),
         (DATA + "methods = ['ruder2017']", "grid.toml: no method is called 'ruder2017'"),
-        (DATA + "priors = ['3:3']", "grid.toml: no prior is called '3:3'"),
+        (DATA + "priors = ['3:3']", "grid.toml: prior is '3:3'"),
         (DATA + "seeds = ['some']", "grid.toml: no seed is called 'some'"),
         (DATA + "seeds = []", "grid.toml: seeds: "),
         (DATA + "sizes = ['3']", "grid.toml: sizes[0]: "),

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bilex.cli.induce import induce, plural, stem_of
-from bilex.cli.options import command_line, json_option, print_json, quiet_option, wrong_usage
+from bilex.cli.options import command_line, json_option, method_changes, print_json, quiet_option, wrong_usage
 from bilex.errors import BilexError
+from bilex.methods import OPTIONS, find_method
 
 if TYPE_CHECKING:
     from bilex.multilingual.many import Many
@@ -24,22 +25,7 @@ __all__ = ["induce_many"]
 
 SUMMARY, TRIPLES = "many.json", "triples.tsv"
 LANGUAGE_NAME = re.compile(r"[^\W_][\w.+-]*")
-SHARED_OPTIONS = (  # the options of `bilex induce` that mean the same here
-    "method",
-    "prior",
-    "candidates",
-    "max_rank",
-    "exact",
-    "log_odds",
-    "normalise",
-    "tolerance",
-    "max_iterations",
-    "limit",
-    "engine",
-    "report",
-    "reuse",
-    "threads",
-)
+SHARED_OPTIONS = {*OPTIONS, "method", "limit", "engine", "report", "reuse", "threads"}  # they mean the same in `induce`
 
 
 @click.command("induce-many")
@@ -60,7 +46,10 @@ SHARED_OPTIONS = (  # the options of `bilex induce` that mean the same here
 )
 @json_option
 @quiet_option
+@click.pass_context
 def induce_many(
+    context: click.Context,
+    /,
     hub: str,
     languages: tuple[str, ...],
     output: str | None,
@@ -74,7 +63,7 @@ def induce_many(
     threads: int | None,
     as_json: bool,
     quiet: bool,
-    **changes: Any,
+    **_: object,
 ) -> None:
     """Learn the lexicons of all pairs among the vectors HUB and two or more LANGUAGEs.
 
@@ -88,14 +77,13 @@ def induce_many(
     from bilex.cli.estimate import estimate_run
     from bilex.cli.progress import show_progress
     from bilex.files.run_directory import run_directory
-    from bilex.methods import find_method
     from bilex.multilingual.many import induce_many as learn_all
     from bilex.search.engines import find_engine, open_engine
     from bilex.seeds.seed import check_seed
     from bilex.vectors.embeddings import load
 
     with wrong_usage():
-        chosen = find_method(method).with_changes(changes)
+        chosen = find_method(method).with_changes(method_changes(context))
         find_engine(engine, threads=threads)
         files = named_files((hub, *languages))
         starts = seeds_of(seeds, list(files)[1:])
@@ -114,7 +102,7 @@ def induce_many(
         for name, path in files.items():
             reporter.stage(f"reading {path}")
             sides[name] = replace(load(path, limit), name=name)
-        words = command_line(click.get_current_context())
+        words = command_line(context)
         writer = Writer(folder, words, vectors, where if report else None)
         many = learn_all(sides, starts, chosen, each=writer, engine=where, reuse=reuse, reporter=reporter)
         reporter.stage("writing")
@@ -183,9 +171,9 @@ class Writer:
         place = self.folder / f"{source}-{target}"
         place.mkdir()
         run.info["command"] = self.command
-        run.write(place)
         if self.report_engine is not None:
             write_report(run, place / REPORT, self.report_engine)
+        run.write(place)
         if self.vectors is None:
             return
         if self.hub is None:
