@@ -1,7 +1,7 @@
-"""Lines of text to rows of float32, straight from the bytes.
+"""Parse lines of text into rows of float32, straight from the bytes.
 
-The kernel handles what nearly all lines look like and marks the rest for Python to examine, so it never has
-to explain an error. Values equal ``numpy.float32(float(text))`` exactly: where the fast arithmetic cannot prove
+The kernel parses lines of the usual shape and marks the others for Python to examine, so it never has to explain
+an error. Values equal ``numpy.float32(float(text))`` exactly: where the fast arithmetic cannot prove
 that, the line is marked too.
 """
 
@@ -11,19 +11,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["BLANK", "EXAMINE", "ORDINARY", "SPACED", "parse_lines"]
+__all__ = ["BLANK", "EXAMINE", "ORDINARY", "parse_lines"]
 
 ORDINARY = 0
 """A word and its numbers."""
-SPACED = 1
-"""The same, and the word has spaces in it."""
-BLANK = 2
+BLANK = 1
 """Nothing but spaces and tabs."""
-EXAMINE = 3
-"""Something else, for Python to look at."""
+EXAMINE = 2
+"""Something else, such as a word with spaces or an error, for Python to examine."""
 
 _SPACE, _TAB, _PLUS, _MINUS, _POINT, _ZERO = 32, 9, 43, 45, 46, 48
-_LOWER_E, _LOWER_I, _LOWER_N, _TO_LOWER = 101, 105, 110, 32
+_LOWER_E, _TO_LOWER = 101, 32
 
 _POWERS = np.array([float(f"1e{exponent}") for exponent in range(301)])
 _LARGEST_POWER = 300
@@ -110,7 +108,7 @@ def _scale(mantissa: int, exponent: int, exact_digits: bool) -> tuple[np.float32
 
 @njit(cache=True, nogil=True)
 def _number(data: NDArray[np.uint8], position: int, end: int) -> tuple[np.float32, int]:
-    """Return the number at ``position`` and the position behind it, or position -1 if Python should look."""
+    """Return the number at ``position`` and the position behind it, or position -1 if Python should examine it."""
     nothing = np.float32(0.0)
     # Without a branch, since no processor can predict the sign of a coordinate.
     negative = _byte(data, position) == _MINUS
@@ -153,7 +151,7 @@ def _digit(data: NDArray[np.uint8], position: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _usual_number(data: NDArray[np.uint8], position: int, end: int) -> tuple[np.float32, int]:
-    """Return a number written as most files have it, one digit, a point and four digits, without a single branch.
+    """Return a number of the usual shape, one digit, a point and four digits, without a single branch.
 
     Anything else is left to `_number`: then the position is -1.
     """
@@ -178,7 +176,7 @@ def _usual_number(data: NDArray[np.uint8], position: int, end: int) -> tuple[np.
 
 @njit(cache=True, nogil=True)
 def _numbers(data: NDArray[np.uint8], position: int, end: int, row: NDArray[np.float32]) -> bool:
-    """Fill the row with the numbers from ``position`` to ``end``; false if they are not exactly as many."""
+    """Fill the row with the numbers from ``position`` to ``end``; return False unless there are exactly as many."""
     for column in range(row.shape[0]):
         while position < end and _is_separator(_byte(data, position)):
             position += 1
@@ -196,38 +194,6 @@ def _numbers(data: NDArray[np.uint8], position: int, end: int, row: NDArray[np.f
 
 
 @njit(cache=True, nogil=True)
-def _last_fields(data: NDArray[np.uint8], start: int, end: int, count: int) -> int:
-    """Return where the last ``count`` fields of a line begin, or -1 if it has fewer."""
-    position = end
-    for _ in range(count):
-        while position > start and _is_separator(_byte(data, position - 1)):
-            position -= 1
-        if position == start:
-            return -1
-        while position > start and not _is_separator(_byte(data, position - 1)):
-            position -= 1
-    return position
-
-
-@njit(cache=True, nogil=True)
-def _spaced_word_end(data: NDArray[np.uint8], start: int, first_end: int, end: int, dimension: int) -> int:
-    """Return where a word with spaces ends, or -1 if the line is not such a word followed by its numbers."""
-    numbers: int = _last_fields(data, start, end, dimension)
-    if numbers <= first_end + 1:
-        return -1
-    second = first_end
-    while _is_separator(_byte(data, second)):
-        second += 1
-    letter = _byte(data, second) | _TO_LOWER
-    # "nan" and "inf" are numbers too; Python tells them from words that begin alike.
-    if second == numbers or _number(data, second, end)[1] >= 0 or letter in (_LOWER_I, _LOWER_N, _PLUS, _MINUS):
-        return -1
-    while _is_separator(_byte(data, numbers - 1)):
-        numbers -= 1
-    return numbers
-
-
-@njit(cache=True, nogil=True)
 def parse_lines(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],
@@ -240,7 +206,6 @@ def parse_lines(
 
     Lines do not depend on each other, so several threads may each take a part of the arrays.
     """
-    dimension = vectors.shape[1]
     for line in range(starts.shape[0]):
         start, end = starts[line], ends[line]
         position = start
@@ -255,7 +220,3 @@ def parse_lines(
             status[line] = ORDINARY
         else:
             status[line] = EXAMINE
-            position = _spaced_word_end(data, start, position, end, dimension)
-            if position >= 0 and _numbers(data, position, end, vectors[line]):
-                word_ends[line] = position
-                status[line] = SPACED

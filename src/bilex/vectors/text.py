@@ -16,7 +16,7 @@ from bilex.files.lines import LineReader, Lines
 from bilex.files.streams import MAX_WORD_BYTES, ByteStream
 from bilex.numerics.threads import thread_count
 from bilex.vectors.cleaning import TEXT_HEADER, Collector, Loaded, Tally, decode_words
-from bilex.vectors.parse_kernel import BLANK, EXAMINE, SPACED, parse_lines
+from bilex.vectors.parse_kernel import BLANK, EXAMINE, parse_lines
 
 __all__ = ["read_text"]
 
@@ -59,17 +59,14 @@ class _Reading:
             whole[start:end] for start, end in zip(lines.starts.tolist(), word_ends.tolist(), strict=True)
         ]
         for line in np.flatnonzero(status == EXAMINE).tolist():
-            word, vectors[line] = examine_line(
-                self.path, lines.first_number + line, lines.text(line), self.collector.dimension
-            )
+            number = lines.first_number + line
+            word, vectors[line] = examine_line(self.path, number, lines.text(line), self.collector.dimension)
             words[line] = word
             if b" " in word or b"\t" in word:
-                status[line] = SPACED
+                self.spaced.add(number, word.decode("utf-8", "replace"))
         self._check_lengths(words, lines.first_number)
         self._count_blanks(status)
         decoded = decode_words(words)
-        for line in np.flatnonzero(status == SPACED).tolist():
-            self.spaced.add(lines.first_number + line, decoded[line] or "")
         self._keep(decoded, status != BLANK, vectors, lines.first_number)
 
     def _keep(self, words: list[str | None], used: NDArray[np.bool_], vectors: NDArray[np.float32], first: int) -> None:
