@@ -1,4 +1,4 @@
-"""Words that would do harm, or break a format, if anything took them for more than text."""
+"""Words that do harm or break a format if they are not treated as plain text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HOSTILE = (
 
 
 def hostile_lexicon() -> Lexicon:
-    """Give a lexicon that pairs each of them with the next one."""
+    """Return a lexicon that pairs each of them with the next one."""
     count = len(HOSTILE)
     return Lexicon(
         HOSTILE,

@@ -1,6 +1,6 @@
-"""Every reader on damaged files: the inputs that once did harm, kept in ``crashes``, and some made at random.
+"""Every reader on damaged files: inputs that once crashed it, kept in ``crashes``, and random ones.
 
-``python -m trust fuzz`` looks for more, a million for each reader, led by coverage.
+``python -m trust fuzz`` searches for more, a million for each reader, guided by coverage.
 """
 
 from __future__ import annotations

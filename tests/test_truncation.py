@@ -1,4 +1,4 @@
-"""Every file that bilex writes and reads again is cut at fifty places: a clear error, never a part for the whole."""
+"""Every file that bilex writes and reads again is cut at fifty places: a clear error, never a partial result."""
 
 from __future__ import annotations
 

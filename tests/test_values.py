@@ -1,4 +1,4 @@
-"""What EM is given and what it gives are values: nobody changes them by accident, and any two can be compared."""
+"""The inputs and results of EM are immutable values that can be compared."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Every reader is given files that a fuzzer (atheris) makes up, led by the coverage of our code; the aim is a million.
+"""Every reader is tried on files from a fuzzer (atheris) that is guided by the coverage of our code, a million each.
 
-Only an error of ours, of one line that can be printed, may come back, within seconds; what is accepted has to be whole:
-as many vectors as words, no NaN, no empty word. Inputs that did harm are kept in ``tests/crashes`` and tried by ``make
-test``. With ``--corpus FOLDER`` the executions of several runs add up, each run with chances of its own, and a run
-begins with the inputs of those before it; readers that were mended in between are not begun again. The seconds are
-those of all runs, which shared the machine with other work. The memory is that of reading one large file of each kind:
-the most that the process had above what it had before, in sizes of the file. It has to stay below four.
+A reader may only raise a `BilexError` of one printable line, within seconds; what it accepts must be complete: as many
+vectors as words, no NaN, no empty word. Inputs that broke this are kept in ``tests/crashes`` and tried by ``make
+test``. With ``--corpus FOLDER`` the executions of several runs add up, each with another random seed, and a run starts
+from the inputs of those before it, also after a reader was mended. The seconds are those of all runs, which shared the
+machine with other work. The memory is the peak while reading one large file of each kind, above what the process had
+before, in sizes of the file. It must stay below four.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ __all__ = ["TITLE", "run"]
 
 TITLE = "Fuzzed readers"
 EXECUTIONS = 1_000_000
-AT_A_TIME = 250_000
-FEW = 500
+EXECUTIONS_PER_PROCESS = 250_000
+QUICK_EXECUTIONS = 500
 ROWS, DIMENSION = 60_000, 100
 
 
 def run(quick: bool, corpus: Path | None = None, executions: int = EXECUTIONS) -> dict[str, Any]:
-    """Fuzz every reader and measure the memory of each; a corpus keeps what was done, and is gone on with."""
+    """Fuzz every reader and measure the memory of each; a corpus keeps the results and is continued."""
     if importlib.util.find_spec("atheris") is None:
         raise SystemExit("the fuzzer needs atheris: pip install atheris (Linux and macOS)")
     with tempfile.TemporaryDirectory() as folder:
         tallies = {
-            name: fuzz(name, FEW if quick else executions, (corpus or Path(folder)).absolute() / name)
+            name: fuzz(name, QUICK_EXECUTIONS if quick else executions, (corpus or Path(folder)).absolute() / name)
             for name in TARGETS
         }
     memory = measure(ROWS // 20 if quick else ROWS)
@@ -74,8 +74,8 @@ def run(quick: bool, corpus: Path | None = None, executions: int = EXECUTIONS) -
 
 
 @dataclass(frozen=True)
-class Tally:
-    """What came of all runs of the fuzzer on a reader; `left` are the errors that the last run still met."""
+class FuzzFigures:
+    """The figures of all runs of the fuzzer on a reader; `left` are the errors of the last run."""
 
     executions: int
     runs: int
@@ -86,25 +86,25 @@ class Tally:
     seconds: float
 
     def row(self) -> tuple[int, ...]:
-        """Give the figures for the table."""
+        """Return the figures for the table."""
         return self.executions, self.runs, self.accepted, self.inputs, self.found
 
 
-def fuzz(name: str, executions: int, folder: Path) -> Tally:
+def fuzz(name: str, executions: int, folder: Path) -> FuzzFigures:
     """Fuzz one reader, each time in a process of its own, until its runs have that many executions together."""
     while (left := executions - add_up(folder).executions) > 0:
-        command = [sys.executable, "-m", "trust.fuzz_worker", name, str(min(left, AT_A_TIME)), str(folder)]
+        command = [sys.executable, "-m", "trust.fuzz_worker", name, str(min(left, EXECUTIONS_PER_PROCESS)), str(folder)]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if ended.returncode:
             raise SystemExit(f"the fuzzer of {name} ended with {ended.returncode}: {ended.stderr[-2000:]}")
     return add_up(folder)
 
 
-def add_up(folder: Path) -> Tally:
+def add_up(folder: Path) -> FuzzFigures:
     """Add up the figures of the runs so far."""
     paths = sorted(folder.glob("runs/*.json"), key=lambda path: int(path.stem))
     runs = [figures for path in paths if (figures := json.loads(path.read_text()))["executions"]]
-    return Tally(
+    return FuzzFigures(
         sum(run["executions"] for run in runs),
         len(runs),
         sum(run["accepted"] for run in runs),
@@ -116,7 +116,7 @@ def add_up(folder: Path) -> Tally:
 
 
 def measure(rows: int) -> list[list[Any]]:
-    """Read a large file of each kind, and give its megabytes and the memory that took, in sizes of the file."""
+    """Read a large file of each kind; return its megabytes and the peak memory in sizes of the file."""
     guard = Guard()
     table = []
     with tempfile.TemporaryDirectory() as folder:
@@ -143,7 +143,7 @@ def measure(rows: int) -> list[list[Any]]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Give a file, or the files of a run."""
+    """Return the path of a file, or those of the files of a run."""
     return [*path.iterdir()] if path.is_dir() else [path]
 
 

@@ -1,4 +1,4 @@
-"""What is fuzzed: every reader of bilex, given a file made of the fuzzer's bytes.
+"""The targets of the fuzzer: every reader of bilex, on a file made of the fuzzer's bytes.
 
 A target may end with `BilexError` and with nothing else. Buffers are made tiny, so that small inputs meet the edges
 of blocks; some targets complete the bytes (a length, a checksum, a neighbour file) to get past the first check.
@@ -36,7 +36,7 @@ methods = ["ruder2018"]
 
 
 class Inline:
-    """Stands for a pool of threads and does the work at once."""
+    """Replaces a pool of threads and does the work at once."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -48,16 +48,16 @@ class Inline:
         pass
 
     def submit(self, work: Callable[..., object], *arguments: object) -> Inline:
-        """Do it."""
+        """Run the work."""
         work(*arguments)
         return self
 
     def map(self, work: Callable[[Any], object], items: Iterable[Any]) -> Iterator[object]:
-        """Do it for each, one after the other."""
+        """Run the work for each item, one after the other."""
         return map(work, items)
 
     def result(self) -> None:
-        """Give nothing, as the kernels do."""
+        """Return None, as the kernels do."""
 
 
 def shrink_buffers(change: Callable[[Any, str, Any], None] = setattr) -> None:
@@ -105,17 +105,17 @@ class Reader:
             self.write("d/bilex.toml", LAYOUT)
 
     def __call__(self, data: bytes) -> bool:
-        """Read the bytes; say whether they were accepted."""
+        """Read the bytes; return whether they were accepted."""
         try:
             self._read(self, data)
         except BilexError as error:
             if not str(error).isprintable():
-                raise AssertionError("the message has more than one line, or orders to the terminal") from error
+                raise AssertionError("the message has more than one line, or control characters") from error
             return False
         return True
 
     def close(self) -> None:
-        """Throw the folder away."""
+        """Remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def write(self, name: str, data: bytes) -> str:
@@ -128,7 +128,7 @@ class Reader:
 
 
 def load(path: str) -> None:
-    """Read vectors, and check what every user of them relies on."""
+    """Read vectors, and check that they are complete."""
     loaded = bilex.load(path)
     assert len(loaded.words) == len(loaded.vectors) == len(set(loaded.words)) > 0
     assert np.isfinite(loaded.vectors).all()
@@ -140,7 +140,7 @@ def read_text(reader: Reader, data: bytes) -> None:
 
 
 def read_gzip(reader: Reader, data: bytes) -> None:
-    """Pack the bytes if the first one is odd, and damage the packed ones at a place that the second one tells."""
+    """Pack the bytes if the first one is odd, and damage the packed ones at the place of the second one."""
     choice, content = data[:2], data[2:]
     if len(choice) == 2 and choice[0] & 1:
         content = gzip.compress(content, 1, mtime=0)
@@ -201,7 +201,7 @@ def read_similarity(reader: Reader, data: bytes) -> None:
 
 
 def read_toml(reader: Reader, data: bytes) -> None:
-    """Read a method, a sweep or a layout, as the first byte says."""
+    """Read a method, a sweep or a layout, chosen by the first byte."""
     from bilex.experiments.layouts import find_layout
     from bilex.experiments.sweep import read_sweep
     from bilex.methods import find_method
@@ -219,7 +219,7 @@ def read_toml(reader: Reader, data: bytes) -> None:
 def read_run(reader: Reader, data: bytes) -> None:
     """Put the bytes into a run, with the right checksums, and use it.
 
-    The first byte says where: a whole file, or an entry of ``run.json``, or the model behind its header's length.
+    The first byte chooses the place: a whole file, an entry of ``run.json``, or the model behind its header's length.
     """
     from bilex.confidence.verdict import judge
     from bilex.files.run_directory import LEXICON, MANIFEST, MODEL
@@ -264,7 +264,7 @@ LONGEST = {"run": 2500}
 
 
 def run_files(folder: Path) -> dict[str, bytes]:
-    """Make a small run and give its files."""
+    """Make a small run and return its files."""
     rng = np.random.default_rng(0)
     words = tuple("abcdef")
     vectors = Embeddings(words, rng.normal(size=(6, 3)).astype(np.float32), name="x")
@@ -278,7 +278,7 @@ def run_files(folder: Path) -> dict[str, bytes]:
 
 
 def entries_of(info: Any) -> list[tuple[bytes, bytes]]:
-    """Give what stands before and after each entry of ``run.json``, so that anything can be put in its place."""
+    """Return the text before and after each entry of ``run.json``, to put anything in its place."""
     found: list[tuple[bytes, bytes]] = []
 
     def visit(table: Any) -> None:
@@ -295,7 +295,7 @@ def entries_of(info: Any) -> list[tuple[bytes, bytes]]:
 
 
 def examples(name: str, folder: Path) -> list[bytes]:
-    """Give inputs that a target accepts, or nearly, to start from."""
+    """Return inputs that a target accepts, or nearly, to start from."""
     binary = b"2 2\na " + struct.pack("<2f", 1, 2) + b"\nbc " + struct.pack("<2f", 3, -4) + b"\n"
     npy = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n" + struct.pack("<4f", 1, 2, 3, 4)
     tensors = {

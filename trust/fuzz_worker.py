@@ -1,7 +1,7 @@
 """Fuzz one reader with atheris: ``python -m trust.fuzz_worker TARGET EXECUTIONS FOLDER``.
 
-Coverage of bilex's Python code guides the fuzzer (the compiled kernels are left as they are). An error that is not
-ours is written down with the input that caused it, once for each place in the code, and the fuzzing goes on.
+Coverage of bilex's Python code guides the fuzzer (the compiled kernels are left as they are). An error that is
+not a BilexError is recorded with the input that caused it, once for each place in the code, and the fuzzing continues.
 
 The folder keeps ``inputs``, those that reached new code, from which the next run starts; ``crashes``, those that broke
 the reader, which the next run tries first; and ``runs``, the figures of each run under its number, which is also the
@@ -34,7 +34,7 @@ GUIDED = [
     "bilex.runs.run",
     "tomllib",
 ]
-PATIENCE = 5
+MAX_SECONDS = 5
 """Seconds of the processor's time for one input; more is an error, too."""
 
 
@@ -66,8 +66,8 @@ def main(name: str, executions: int, folder: Path) -> None:
         began = time.process_time()
         try:
             figures["accepted"] += reader(data)
-            if time.process_time() - began > PATIENCE:
-                raise TimeoutError(f"more than {PATIENCE} s")
+            if time.process_time() - began > MAX_SECONDS:
+                raise TimeoutError(f"more than {MAX_SECONDS} s")
         except BaseException as error:
             keep(error, data)
         if figures["executions"] % 2000 == 0 or figures["executions"] >= executions:
@@ -96,7 +96,7 @@ def main(name: str, executions: int, folder: Path) -> None:
 
 
 def claim(folder: Path) -> tuple[int, Path]:
-    """Take the first number that no run has, and give it with the file for its figures."""
+    """Reserve the first number that no run has; return it and the file for its figures."""
     folder.mkdir(exist_ok=True)
     for number in count(1):
         path = folder / f"{number}.json"

@@ -27,25 +27,25 @@ __all__ = ["TITLE", "cut_file", "cuts", "run"]
 
 TITLE = "Truncated files"
 PLACES = 50
-MANY = 1000
+MANY_PLACES = 1000
 VECTORS = ("a.vec", "a.vec.gz", "a.bin", "a.safetensors")
 
 
 def cuts(size: int, places: int = PLACES) -> list[int]:
-    """Give lengths from 0 to one byte less than the whole, the first and the last hundred bytes more densely."""
+    """Return lengths from 0 to one byte less than the whole, more of them near both ends."""
     near = min(5, places // 4)
     chosen = {*range(near), *range(size - near, size), *np.linspace(0, size - 1, places).astype(int).tolist()}
     return sorted(length for length in chosen if 0 <= length < size)
 
 
 def cut_file(path: Path, whole: bytes, length: int) -> None:
-    """Leave the first bytes of a file."""
+    """Write only the first bytes of a file."""
     path.write_bytes(whole[:length])
 
 
 def run(quick: bool) -> dict[str, Any]:
     """Cut and change files, and count what was refused."""
-    places = PLACES if quick else MANY
+    places = PLACES if quick else MANY_PLACES
     rows = []
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -84,7 +84,7 @@ def some_vectors() -> Embeddings:
 
 
 def try_cuts(name: str, path: Path, places: int, read: Callable[[], object]) -> list[Any]:
-    """Cut a file at many places; count the cuts, those refused, and those that took nothing but a line end."""
+    """Cut a file at many places; count the cuts, those refused, and those that only removed a line end."""
     whole = path.read_bytes()
     refused = harmless = 0
     lengths = cuts(len(whole), places)
@@ -113,7 +113,7 @@ def try_changes(folder: Path, places: int) -> tuple[int, int]:
 
 
 def is_refused(read: Callable[[], object]) -> bool:
-    """Say whether reading ends in an error of ours, of one line."""
+    """Check that reading ends in a BilexError of one line."""
     try:
         read()
     except BilexError as error:

@@ -1,4 +1,4 @@
-"""How the hostile files are made."""
+"""Make hostile files."""
 
 from __future__ import annotations
 

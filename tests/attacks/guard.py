@@ -1,8 +1,7 @@
-"""A process that opens hostile files, each in a fork of its own, and says how that ended.
+"""A process that opens hostile files, each in a fork of its own, and reports the result.
 
-It tells how much of the processor's time that took, and how much memory the fork had at most, interpreter and
-libraries included. It is warmed up first, so that compiling kernels and importing libraries is not counted as the
-file's doing, and a fork that does not come to an end is killed.
+It reports the CPU time, and the peak memory of the fork, interpreter and libraries included. It is warmed up first, so
+that compiling kernels and importing libraries is not counted, and a fork that does not end is killed.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from typing import IO, NamedTuple
 
 __all__ = ["Guard", "Verdict"]
 
-PATIENCE = 60  # seconds, then the fork is ended; a busy machine takes its time
+MAX_SECONDS = 60  # then the fork is killed
 
 
 class Verdict(NamedTuple):
-    """How opening a file ended."""
+    """The result of opening a file."""
 
     error: str
     message: str
@@ -61,7 +60,7 @@ class Guard:
 
 
 def readers() -> dict[str, Callable[[str], object]]:
-    """Every way that a file gets into bilex."""
+    """Return every function of bilex that reads a file."""
     import bilex
     from bilex.evaluation.similarity_sets import read_similarity_set
     from bilex.files.toml import read_toml
@@ -98,7 +97,7 @@ def in_a_fork(read: Callable[[str], object], path: str) -> Verdict:
     inlet, outlet = os.pipe()
     child = os.fork()
     if not child:
-        signal.alarm(PATIENCE)
+        signal.alarm(MAX_SECONDS)
         with os.fdopen(outlet, "w") as pipe:
             json.dump(attempt(read, path), pipe)
         os._exit(0)
@@ -110,7 +109,7 @@ def in_a_fork(read: Callable[[str], object], path: str) -> Verdict:
 
 
 def warm_up(known: dict[str, Callable[[str], object]]) -> None:
-    """Load what the readers load, with small files that are good."""
+    """Import what the readers import, by reading small valid files."""
     import bilex
 
     with tempfile.TemporaryDirectory() as name:

@@ -1,4 +1,4 @@
-"""A seed from nothing: two views of one space are laid on each other by a soft matching that cools down."""
+"""A seed from the vectors alone: two views of one space are matched, softly at first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.seeds.test_signatures import clusters, rotated
 
 
 def views(words: int, noise: float, dimension: int = 30) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Give two noisy views of one space, the second turned and in almost the same order, and who is whose partner."""
+    """Make two noisy views of one space, the second rotated and in a similar order; return them and the true pairs."""
     rng = np.random.default_rng(3)
     vectors = clusters(words, dimension)
     order = np.argsort(np.log(np.arange(words) + 10) + 0.3 * rng.normal(size=words))
@@ -27,7 +27,7 @@ def test_cooling_finds_what_signatures_alone_do_not() -> None:
     assert len(rows) > 400
 
 
-def test_only_the_most_frequent_words_are_used_and_few_words_do() -> None:
+def test_only_the_most_frequent_words_are_used_and_a_few_are_enough() -> None:
     vectors = clusters(50, 4)
     rows, columns = couple(vectors, vectors[:30], 20)
     assert rows.max() < 20
@@ -36,7 +36,7 @@ def test_only_the_most_frequent_words_are_used_and_few_words_do() -> None:
 
 
 @pytest.mark.parametrize("vectors", [np.zeros((7, 3), np.float32), np.ones((7, 3), np.float32)])
-def test_vectors_that_say_nothing_still_give_a_pair(vectors: np.ndarray) -> None:
+def test_uninformative_vectors_still_have_a_pair(vectors: np.ndarray) -> None:
     rows, columns = couple(vectors, vectors, 7)
     assert len(rows) == len(columns) > 0
 

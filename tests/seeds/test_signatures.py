@@ -1,12 +1,12 @@
-"""A seed from nothing: signatures do not see rotations, and on two views of one space they find the pairs."""
+"""Signatures do not depend on a rotation, and find the pairs of two views of one space."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from bilex.runs.learning import learn
 
 from bilex.induction import induce
-from bilex.runs.learning import learn
 from bilex.seeds.seed import find_seed
 from bilex.seeds.signatures import signature_similarity, signatures
 from tests.languages import make_languages
@@ -45,7 +45,7 @@ def rotated(vectors: np.ndarray, order: np.ndarray) -> np.ndarray:
     return np.asarray((vectors @ rotation)[order], np.float32)
 
 
-def test_a_rotation_is_not_seen() -> None:
+def test_a_rotation_does_not_change_them() -> None:
     vectors, order = clusters(200, 10), np.random.default_rng(7).permutation(200)
     alike = signature_similarity(vectors, rotated(vectors, order))
     assert (alike.argmax(axis=1) == np.argsort(order)).all()
@@ -68,7 +68,7 @@ def test_em_goes_on_from_there(method: str) -> None:
     assert choice.measured[choice.chosen] == max(choice.measured.values())
 
 
-def test_the_verdict_does_not_hold_the_wrong_pairs_of_the_start_against_the_run() -> None:
+def test_wrong_pairs_of_the_start_do_not_count_in_the_verdict() -> None:
     languages = make_languages(300, noise=0.02)
     run = induce(languages.source, languages.target, "unsupervised", "ruder2018")
     assert run.info["configuration"]["seed"]["agreement"] is None

@@ -1,4 +1,4 @@
-"""A real fastText model, small and quickly trained, and a language that is its vectors turned."""
+"""A real fastText model, small and quickly trained."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEFT_OUT = 7  # every so many words are kept from the model
 
 @dataclass(frozen=True)
 class Family:
-    """What the corpus was made of: the stems, and words that the model has not seen."""
+    """The stems of the corpus, and words that the model has not seen."""
 
     stems: tuple[str, ...]
     unseen: tuple[str, ...]
@@ -34,9 +34,9 @@ def family() -> Family:
 
 
 def train(path: Path, random: int = 0, **options: object) -> Embeddings:
-    """Train a model with gensim on a corpus where words of a stem keep together, and save it as fastText would.
+    """Train a model with gensim on a corpus where words of one stem occur together, and save it like fastText.
 
-    Gives the words and vectors as gensim has them.
+    Return the words and vectors of gensim.
     """
     from gensim.models import FastText
     from gensim.models.fasttext import save_facebook_model

@@ -1,4 +1,4 @@
-"""What the tests of the readers share."""
+"""Helpers for the tests of the readers."""
 
 from __future__ import annotations
 

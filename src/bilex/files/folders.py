@@ -69,8 +69,8 @@ def exchange(one: Path, other: Path) -> bool:
 
 def remove_abandoned(place: Path) -> None:
     """Remove what killed processes left beside `place`; undo a move in the middle of which one was killed."""
-    ours = re.compile(rf"\.{re.escape(place.name)}\.[a-z0-9_]{{8}}\.(?:part|old)")
-    for folder in [path for path in place.parent.iterdir() if ours.fullmatch(path.name) and path.is_dir()]:
+    temporary_name = re.compile(rf"\.{re.escape(place.name)}\.[a-z0-9_]{{8}}\.(?:part|old)")
+    for folder in [path for path in place.parent.iterdir() if temporary_name.fullmatch(path.name) and path.is_dir()]:
         if folder.suffix == ".old" and not place.exists():
             folder.rename(place)
             continue

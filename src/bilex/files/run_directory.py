@@ -75,7 +75,7 @@ def run_directory(path: str | os.PathLike[str], check: Callable[[Path], None] | 
 
 
 def check_replaceable(place: Path) -> None:
-    """Raise if the place holds anything but a run, or a run that somebody has reviewed."""
+    """Raise if the place holds anything but a run, or a run with a review."""
     elsewhere = "choose another place with -o"
     if place.is_symlink() and not place.exists():
         raise BilexError(f"{place}: the link leads nowhere; {elsewhere}")

@@ -1,1 +1,1 @@
-"""What all the maths shares: array types and threads."""
+"""Array types, row algebra and threads, shared by all the maths."""

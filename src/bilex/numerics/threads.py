@@ -38,21 +38,21 @@ def blas_controller() -> ThreadpoolController:
 
 
 class BlasLimit:
-    """The limit on the threads of BLAS, which is one for the whole process: set by the first, lifted by the last."""
+    """The process-wide limit on the threads of BLAS: set by its first user, lifted by the last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
 
     def acquire(self) -> None:
-        """Set the limit, unless somebody has."""
+        """Set the limit, unless it is set."""
         with self._lock:
             if self._users == 0:
                 self._limiter = blas_controller().limit(limits=1, user_api="blas")
             self._users += 1
 
     def release(self) -> None:
-        """Lift the limit, unless somebody else still needs it."""
+        """Lift the limit, unless another thread still needs it."""
         with self._lock:
             self._users -= 1
             if self._users == 0:

@@ -1,4 +1,4 @@
-"""The kinds of arrays that bilex passes around."""
+"""The types of arrays in bilex."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Vectors = NDArray[np.float32]
 """Word vectors: one row for each word."""
 
 Floats = NDArray[np.float64]
-"""What is computed: maps, weights, scores."""
+"""Computed numbers: maps, weights, scores."""
 
 Indices = NDArray[np.int64]
 """Positions of words, by frequency from 0."""

@@ -1,1 +1,1 @@
-"""Where EM starts."""
+"""Seeds: the word pairs from which EM starts."""

@@ -78,7 +78,7 @@ class Seed:
 
     @property
     def is_dictionary(self) -> bool:
-        """Whether the pairs are somebody's translations: not identical strings, numerals or an induced lexicon."""
+        """Whether a person has made the pairs: not identical strings, numerals or an induced lexicon."""
         return self.name not in SEED_NAMES and not self.reviewed
 
     @property

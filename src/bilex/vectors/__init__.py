@@ -1,1 +1,1 @@
-"""Word vectors: what they are, and every format they are read from and written to."""
+"""Word vectors, and the formats they are read from and written to."""

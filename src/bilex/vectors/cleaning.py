@@ -60,17 +60,8 @@ class Tally:
 class Collector:
     """Collects rows in one array, without the unusable ones.
 
-    A reader reserves rows (`reserve`), writes into them, and passes their words (`keep`).
-
-    Parameters
-    ----------
-    path
-        The file, for messages.
-    dimension
-        Numbers per word.
-    expected
-        Number of rows to reserve at the start. The caller should bound it by what the file can hold, not trust its
-        header.
+    A reader reserves rows (`reserve`), writes into them, and passes their words (`keep`). `expected` rows are reserved
+    at the start; the caller should bound them by what the file can hold, not trust its header.
     """
 
     def __init__(self, path: str, dimension: int, expected: int = 0) -> None:

@@ -157,7 +157,7 @@ def load(
 
 
 def read_object(source: Any, limit: int | None) -> Loaded:
-    """Take the words and vectors of an object such as gensim's ``KeyedVectors``, checked like those of a file."""
+    """Read the words and vectors of an object such as gensim's ``KeyedVectors``, checked like those of a file."""
     from bilex.vectors.matrices import collect_matrix
 
     label = type(source).__name__

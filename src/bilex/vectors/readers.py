@@ -22,22 +22,7 @@ __all__ = ["Loaded", "check_limit", "peek_shape", "read_vectors"]
 def read_vectors(
     path: str | os.PathLike[str], limit: int | None = None, vocabulary: str | os.PathLike[str] | None = None
 ) -> Loaded:
-    """Read the first ``limit`` word vectors of a file in any of the formats.
-
-    Parameters
-    ----------
-    path
-        Text or word2vec binary (both may be gzipped), ``.npy``, ``.safetensors``, or a fastText model.
-    limit
-        How many rows to read, from the top; None reads all.
-    vocabulary
-        The file with the words of a matrix that does not bring its own.
-
-    Returns
-    -------
-    Loaded
-        The words, the vectors, and what was repaired.
-    """
+    """Read the first ``limit`` word vectors of a file in any of the formats; see `bilex.load`."""
     check_limit(limit)
     with ByteStream(path) as stream:
         if stream.head.startswith(FASTTEXT_MAGIC) and vocabulary is None:

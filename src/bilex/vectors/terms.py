@@ -58,21 +58,9 @@ class Subwords:
 
     @classmethod
     def of(cls, model: FastText | str | os.PathLike[str], words: Embeddings, method: Mapping[str, Any]) -> Subwords:
-        """Check that a model belongs to one language of a run.
+        """Check that a model, or its file, belongs to one language of a run; `OtherModelError` if not.
 
-        Parameters
-        ----------
-        model
-            The fastText model, or its file.
-        words
-            The normalised vectors of the language.
-        method
-            The method in the run's configuration.
-
-        Raises
-        ------
-        InputError
-            If the vectors of the run are not those of the model.
+        `words` are the normalised vectors of the language, and `method` is the method in the run's configuration.
         """
         model = model if isinstance(model, FastText) else open_fasttext(model)
         missing = next((word for word in words.words if word not in model.rows), None)

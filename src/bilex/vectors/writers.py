@@ -29,17 +29,9 @@ def write_vectors(
     vectors: NDArray[np.float32],
     progress: Progress | None = None,
 ) -> None:
-    """Write words and vectors in the format of the name's ending.
+    """Write words and vectors in the format of the name's ending; see `Embeddings.save`.
 
-    Parameters
-    ----------
-    path
-        Ends in ``.vec`` or ``.txt`` (text; ``.gz`` may follow), ``.bin`` (word2vec binary) or
-        ``.safetensors``.
-    words, vectors
-        One row per word.
-    progress
-        Called from time to time with (rows written, rows in all).
+    `progress` is called from time to time with (rows written, rows in all).
     """
     if not np.isfinite(vectors).all():
         raise BilexError(f"{os.fspath(path)}: a vector holds NaN or infinity, so nothing is written; leave it out")
@@ -53,7 +45,7 @@ def write_vectors(
         with atomic_write(path) as file:
             _write_rows(path, file, words, vectors, progress, _text_row)
     elif suffixes in ([".vec", ".gz"], [".txt", ".gz"]):
-        # No name and no time in the gzip header: the same vectors give the same bytes.
+        # No name and no time in the gzip header: the same vectors make the same bytes.
         with atomic_write(path) as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
             _write_rows(path, cast(BinaryIO, packed), words, vectors, progress, _text_row)
     else:
