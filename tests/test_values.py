@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bilex.em.em import Fit, Iteration, Settings, State
-from bilex.matching.graph import Graph, Matching
-from bilex.model.maps import Steps
+from bilex.em.context import Iteration, State
+from bilex.em.em import Fit
+from bilex.matching.graph import Capacities, Graph, Matching
+from bilex.methods import METHODS, EStepConfig
 from bilex.model.prior import Prior
-from bilex.model.theta import Expectation, Theta
+from bilex.model.theta import PairStatistics, Theta
 
 
 def theta() -> Theta:
@@ -28,25 +29,26 @@ def of_arrays() -> list[Any]:
     return [
         theta(),
         matching(),
-        Expectation(rows, rows, np.zeros(2)),
+        PairStatistics(rows, rows, np.zeros(2)),
         Graph(np.arange(3), np.arange(2), np.ones(2), 2),
         Fit(theta(), matching(), (), ""),
         State(theta(), None, ()),
+        Prior(),
     ]
 
 
 def of_numbers() -> list[Any]:
-    return [Prior(), Steps(), Settings(), Iteration(1, 0.5, 0.0, None, {})]
+    return [Capacities(), METHODS["bilex"], EStepConfig(), Iteration(1, 0.5, 0.0, None, {})]
 
 
 @pytest.mark.parametrize("value", of_arrays() + of_numbers(), ids=lambda value: type(value).__name__)
-def test_it_does_not_change(value: Any) -> None:
+def test_a_value_is_immutable(value: Any) -> None:
     for name in (field.name for field in fields(value)):
         with pytest.raises(FrozenInstanceError):
             setattr(value, name, None)
 
 
-def test_arrays_are_compared_by_who_they_are_and_numbers_by_what_they_are() -> None:
+def test_values_with_arrays_are_compared_by_identity_and_others_by_content() -> None:
     for one, other in zip(of_arrays(), of_arrays(), strict=True):
         assert one != other  # and not "the truth value of an array is ambiguous"
         assert len({one, other}) == 2
