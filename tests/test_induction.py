@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import bilex
-from bilex.em.context import Iteration
-from bilex.em.context import Reporter
+from bilex.em.context import Iteration, Reporter
 from bilex.errors import BilexError, BilexWarning
 from bilex.model.prior import PRIOR_NAMES, Prior
 from bilex.search.local import LocalEngine
@@ -96,8 +95,8 @@ def test_the_input_is_left_as_it_was(languages: Languages) -> None:
 @pytest.mark.parametrize("prior", PRIOR_NAMES)
 def test_every_prior_finds_the_planted_translations_within_its_limits(languages: Languages, prior: str) -> None:
     run = bilex.induce(languages.source, languages.target, method="ruder2018", prior=prior, log_odds=0.2)
-    limits = Prior.named(prior)
-    for words, limit in ((run.lexicon.source, limits.source_capacity), (run.lexicon.target, limits.target_capacity)):
+    limits = Prior.named(prior).capacities
+    for words, limit in ((run.lexicon.source, limits.source), (run.lexicon.target, limits.target)):
         most = max(words.count(word) for word in words)
         assert limit is None or most <= limit
         assert limit == 1 or most > 1  # the limits that are there are used
@@ -130,13 +129,20 @@ def test_threads_and_blocks_do_not_show_in_the_result(languages: Languages, tmp_
     assert contents[0] == contents[1] == contents[2]
 
 
+def test_max_rank_none_means_all_words(languages: Languages) -> None:
+    run = bilex.induce(languages.source, languages.target, max_rank=None)
+    assert run.info["configuration"]["method"]["e_step"]["max_rank"] is None
+
+
 def test_the_record_says_what_was_done(tmp_path: Path, languages: Languages) -> None:
     path = write_vec(tmp_path / "en.vec", languages.source)
-    method = bilex.Method("mine", max_rank=150, tolerance=0, max_iterations=2)
+    method = bilex.METHODS["ruder2018"].with_changes(
+        {"name": "mine", "max_rank": 150, "tolerance": 0, "max_iterations": 2}
+    )
     run = bilex.induce(bilex.load(path), languages.target, languages.gold[:30], method)
     info = json.loads(json.dumps(run.info, allow_nan=False))
     assert info["version"] == bilex.__version__
-    assert info["configuration"]["method"]["max_rank"] == 150
+    assert info["configuration"]["method"]["e_step"]["max_rank"] == 150
     seed = info["configuration"]["seed"]
     assert {key: seed[key] for key in ("name", "given", "used")} == {"name": "pairs", "given": 30, "used": 30}
     assert info["inputs"]["source"]["files"][0]["path"] == str(path)
@@ -220,9 +226,9 @@ def test_when_nothing_is_matched_that_is_said() -> None:
         (tiny(0, 3), tiny(3, 3), {}, "the vocabulary is empty; give at least one word"),
         (tiny(3, 3), tiny(0, 3), {}, "the vocabulary is empty"),
         (tiny(3, 3), tiny(3, 4), {}, "has 3 dimensions and .* has 4; give vectors of the same dimension"),
-        (tiny(3, 3), tiny(3, 3), {"prior": "1:3"}, "no prior is called '1:3'"),
+        (tiny(3, 3), tiny(3, 3), {"prior": "1:3"}, "prior is '1:3'"),
         (tiny(3, 3), tiny(3, 3), {"method": "rudder"}, "did you mean 'ruder2018'"),
-        (tiny(3, 3), tiny(3, 3), {"kandidates": 3}, "no 'kandidates'"),
+        (tiny(3, 3), tiny(3, 3), {"kandidates": 3}, "'candidates'"),
         (
             Embeddings(("a\nb",), np.ones((1, 2), np.float32)),
             tiny(2, 2),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from dataclasses import dataclass
 
@@ -11,9 +10,12 @@ import pytest
 from numpy.typing import NDArray
 
 import bilex
+from bilex.em.context import Context
 from bilex.em.em import Fit, fit
-from bilex.methods import METHODS, Method
-from bilex.model import maps as mapping
+from bilex.matching.graph import RowPairs
+from bilex.methods import METHODS, MapConfig, Method
+from bilex.model.prior import Prior
+from bilex.runs.prepared import normalise_for
 from bilex.search.local import LocalEngine
 from bilex.vectors.embeddings import Embeddings
 from tests import oracles
@@ -22,7 +24,7 @@ from tests.em.baselines import Array, Pairs, Trace
 
 ENGINE = LocalEngine(threads=1)
 PAPER = ("unit", "center", "unit")
-RIDGE = inspect.signature(mapping.cca).parameters["ridge"].default
+RIDGE = MapConfig().ridge
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,9 @@ def run_fit(name: str, data: Planted, seed: Pairs, **changes: object) -> Fit:
     """Run a method by its name, up to the parameters and the pairs."""
     method = METHODS[name].with_changes(dict(changes))
     first, second = data.words()
-    rows = np.array([j for j, _ in seed]), np.array([i for _, i in seed])
-    prepared = method.prepare(first).vectors, method.prepare(second).vectors
-    return fit(*prepared, rows, method.settings(), ENGINE)
+    rows = RowPairs(np.array([j for j, _ in seed]), np.array([i for _, i in seed]))
+    prepared = normalise_for(method, first).vectors, normalise_for(method, second).vectors
+    return fit(*prepared, rows, method, Prior.configured(method.prior), Context(ENGINE))
 
 
 def pairs_of(result: Fit) -> Pairs:
@@ -126,7 +128,7 @@ def seed_alone(name: str, data: Planted, seeds: int, omega: Array, nearest: list
 # Hard EM
 
 
-@pytest.mark.parametrize("random", range(4))
+@pytest.mark.parametrize("random", range(2))
 def test_artetxe2017_by_loops(random: int) -> None:
     data = plant(random)
     trace = baselines.artetxe2017(*data.prepared(*PAPER), data.gold[:9])
@@ -144,7 +146,7 @@ def test_for_unit_vectors_the_nearest_by_distance_is_the_nearest_by_cosine() -> 
     assert pairs_of(result) == list(enumerate(nearest))
 
 
-@pytest.mark.parametrize("random", range(4))
+@pytest.mark.parametrize("random", range(2))
 @pytest.mark.parametrize(
     ("name", "choose"),
     [
@@ -164,7 +166,7 @@ def test_hard_em_by_dense_densities(name: str, choose: object, random: int) -> N
 # Soft EM
 
 
-@pytest.mark.parametrize(("temperature", "random"), [(1.0, 0), (1.0, 1), (0.1, 0), (0.1, 1), (3.0, 0)])
+@pytest.mark.parametrize(("temperature", "random"), [(1.0, 0), (0.1, 1)])
 def test_ibm1_em_by_the_dense_posterior(temperature: float, random: int) -> None:
     data = plant(random, pairs=24, alone=5, dimension=5)
     source, target = data.prepared(*PAPER)
@@ -189,7 +191,7 @@ def test_ibm1_em_by_the_dense_posterior(temperature: float, random: int) -> None
     never_falls([i.log_likelihood for i in result.iterations])
 
 
-@pytest.mark.parametrize("random", range(3))
+@pytest.mark.parametrize("random", range(2))
 def test_the_log_likelihood_of_ibm1_em_never_falls_to_the_end(random: int) -> None:
     data = plant(random, pairs=24, alone=5, dimension=5)
     result = run_fit("ibm1-em", data, data.gold[:7])
@@ -206,7 +208,7 @@ def never_falls(values: list[float]) -> None:
     assert values[-1] > values[0]
 
 
-@pytest.mark.parametrize(("temperature", "random"), [(0.05, 0), (0.05, 1), (0.2, 0), (1.0, 0)])
+@pytest.mark.parametrize(("temperature", "random"), [(0.05, 1), (1.0, 0)])
 def test_sinkhorn_by_dense_scaling(temperature: float, random: int) -> None:
     data = plant(random, pairs=24, alone=5, dimension=5)
     source, target = data.prepared(*PAPER)
@@ -242,7 +244,7 @@ def test_sinkhorn_by_dense_scaling(temperature: float, random: int) -> None:
 # Canonical correlations
 
 
-@pytest.mark.parametrize("random", range(3))
+@pytest.mark.parametrize("random", range(2))
 def test_haghighi2008_by_generalised_eigenvectors_and_scipys_assignment(random: int) -> None:
     data = plant(random)
     source, target = data.prepared(*PAPER)
@@ -262,7 +264,7 @@ def test_haghighi2008_by_generalised_eigenvectors_and_scipys_assignment(random: 
     assert pairs_of(result) == trace.pairs
     np.testing.assert_allclose([i.mean_cosine for i in result.iterations], trace.cosines, atol=2e-6)
     theta = result.theta
-    first, second = METHODS["haghighi2008"].prepare(data.words()[0]), METHODS["haghighi2008"].prepare(data.words()[1])
+    first, second = (normalise_for(METHODS["haghighi2008"], side) for side in data.words())
     np.testing.assert_allclose(theta.map_source(first.vectors) @ theta.map_target(second.vectors).T, cosines, atol=2e-5)
     assert len(trace.cosines) > 1
 
@@ -275,9 +277,9 @@ def shared_space(cca: baselines.Cca, source: Array, target: Array) -> tuple[Arra
 
 def test_the_orthographic_features_stand_beside_the_vectors() -> None:
     words = Embeddings(("aa", "ab"), np.array([[3, 4], [0, 2]], np.float32))
-    prepared = Method("mine", normalise="unit", orthography=0.5).prepare(words).vectors
+    prepared = normalise_for(Method("mine", normalise="unit", orthography=0.5), words).vectors
     lengths = np.linalg.norm(prepared[:, :2], axis=1), np.linalg.norm(prepared[:, 2:], axis=1)
     np.testing.assert_allclose(lengths[1] / lengths[0], 0.5, atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(prepared, axis=1), 1, atol=1e-6)
     np.testing.assert_allclose(prepared[:, :2] / lengths[0][:, None], np.array([[0.6, 0.8], [0.0, 1.0]]), atol=1e-6)
-    assert Method("mine", normalise="unit").prepare(words).vectors.shape == (2, 2)
+    assert normalise_for(Method("mine", normalise="unit"), words).vectors.shape == (2, 2)

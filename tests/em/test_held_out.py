@@ -1,28 +1,26 @@
-"""What the default method decides by itself: on held-out pairs, recorded, and never by looking at what it holds out."""
+"""What a method decides by itself: on held-out pairs, recorded, and never from the pairs it holds out."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 import bilex
-from bilex.em import held_out as choosing
-from bilex.em.held_out import Choice, split
-from bilex.em.context import Reporter
+from bilex.em import held_out
+from bilex.em.context import Context
+from bilex.em.held_out import Choice, FittedMethod, Training, choose_supervision, held_out_precision, split_words
+from bilex.induction import learn
+from bilex.matching.graph import RowPairs
 from bilex.methods import METHODS, Method
-from bilex.model.constraints import Constraints
 from bilex.model.theta import Theta
-from bilex.runs.learning import learn
+from bilex.runs.prepared import prepare
 from bilex.search.local import LocalEngine
-from bilex.vectors.embeddings import Embeddings
 from tests.languages import Languages, make_languages
 
 ENGINE = LocalEngine()
-DEFAULT = replace(METHODS["bilex"], max_rank=200, edge_prior="learned")  # with all that can be decided
+DEFAULT = METHODS["bilex"].with_changes({"max_rank": 200, "match_all": True})
 
 
 @pytest.fixture(scope="module")
@@ -32,180 +30,92 @@ def languages() -> Languages:
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choosing, "LARGE", 40)
+    monkeypatch.setattr(held_out, "MIN_WORDS_TO_SPLIT", 40)
 
 
 def some_gold(languages: Languages, n: int) -> list[tuple[str, str]]:
     return random.Random(1).sample(languages.gold, n)
 
 
-def choices(languages: Languages, seed: object, method: Method = DEFAULT) -> dict[str, Choice]:
-    found = learn(languages.source, languages.target, seed, method, engine=ENGINE)  # type: ignore[arg-type]
-    return {choice.about: choice for choice in found.chosen.choices}
+def fitted(languages: Languages, seed: object, method: Method = DEFAULT) -> FittedMethod:
+    prepared = prepare(languages.source, languages.target, seed, method)  # type: ignore[arg-type]
+    return learn(prepared, Context(ENGINE)).fitted
 
 
-def test_a_split_keeps_a_words_translations_together() -> None:
-    rows = np.array([0, 0, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9])
-    rest, held = split((rows, np.arange(12)))
-    assert not set(rest[0].tolist()) & set(held[0].tolist())
-    assert sorted([*rest[1], *held[1]]) == list(range(12))
-    assert np.unique(held[0]).tolist() == [2, 7]  # evenly over the frequencies
-    one, other = split((rows, np.arange(12)), 2)
-    assert (len(np.unique(one[0])), len(np.unique(other[0]))) == (5, 5)
+def test_a_split_keeps_the_translations_of_a_word_together() -> None:
+    pairs = RowPairs(np.array([0, 0, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9]), np.arange(12))
+    rest, held = split_words(pairs)
+    assert not set(rest.source.tolist()) & set(held.source.tolist())
+    assert sorted([*rest.target, *held.target]) == list(range(12))
+    assert np.unique(held.source).tolist() == [2, 7]  # evenly over the frequencies
+    one, other = split_words(pairs, 2)
+    assert (len(np.unique(one.source)), len(np.unique(other.source))) == (5, 5)
 
 
 def test_a_large_seed_is_tried_in_every_way_and_the_best_is_used(languages: Languages) -> None:
-    method = replace(DEFAULT, edge_prior="uniform")
-    found = learn(languages.source, languages.target, some_gold(languages, 150), method, engine=ENGINE)
-    (choice,) = found.chosen.choices
+    found = fitted(languages, some_gold(languages, 150))
+    (choice,) = found.choices
     assert list(choice.measured) == ["procrustes", "seed", "start", "soft", "fixed"]
     assert choice.measured[choice.chosen] == max(choice.measured.values())
     assert choice.held_out > 20
     expected = {"procrustes": ("orthogonal", False), "seed": ("cca", False)}.get(choice.chosen, ("cca", True))
-    assert (found.method.maps, found.method.self_learning) == expected
+    assert (found.method.map.kind, found.method.self_learning) == expected
     if expected[1]:
         assert found.method.supervision == choice.chosen
 
 
-def test_self_learning_is_left_out_where_it_harms(languages: Languages, monkeypatch: pytest.MonkeyPatch) -> None:
-    learnt = choosing.Task.learn
+def test_the_lexicon_of_a_map_without_self_learning_is_still_a_matching(
+    languages: Languages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def choose_seed_map(training: Training, method: Method, seed: object) -> tuple[Method, Choice]:
+        return method.with_changes({"supervision": "start", "self_learning": False}), Choice("supervision", "seed", "")
 
-    def harmful(self: choosing.Task, method: Method, *args: object, **more: object) -> object:
-        found = learnt(self, method, *args, **more)  # type: ignore[arg-type]
-        if method.self_learning:
-            found = replace(found, theta=replace(found.theta, omega=-found.theta.omega))
-        return found
-
-    monkeypatch.setattr(choosing.Task, "learn", harmful)
-    found = learn(languages.source, languages.target, some_gold(languages, 150), DEFAULT, engine=ENGINE)
-    assert found.chosen.choices[0].chosen in ("procrustes", "seed")
-    assert not found.method.self_learning
-    words, counts = np.unique(found.fit.matching.target, return_counts=True)
+    monkeypatch.setattr(held_out, "choose_supervision", choose_seed_map)
+    matching = fitted(languages, some_gold(languages, 150)).fit.matching
+    words, counts = np.unique(matching.target, return_counts=True)
     assert len(words) > 100
-    assert counts.max() == 1  # the lexicon is still a matching
+    assert counts.max() == 1
 
 
-def test_what_is_held_out_is_not_learnt_from(languages: Languages, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen, asked = list[set[int]](), list[set[int]]()
-    learnt, scored = choosing.Task.learn, choosing.held_out_precision
+class Watched(Training):
+    """Records the source words that each fit learns from."""
 
-    def watch_learning(self: choosing.Task, method: Method, pairs: choosing.Pairs, **more: object) -> object:
-        seen.append(set(pairs[0].tolist()))
-        return learnt(self, method, pairs, **more)  # type: ignore[arg-type]
+    def fit(self, method: Method, pairs: RowPairs) -> object:  # type: ignore[override]
+        SEEN.append(set(pairs.source.tolist()))
+        return super().fit(method, pairs)
 
-    def watch_scoring(task: choosing.Task, theta: Theta, held: choosing.Pairs, most: int | None) -> float:
-        asked.append(set(held[0].tolist()))
-        return scored(task, theta, held, most)
 
-    monkeypatch.setattr(choosing.Task, "learn", watch_learning)
-    monkeypatch.setattr(choosing, "held_out_precision", watch_scoring)
-    started = list[int]()
-    from_pairs = Theta.from_pairs
+SEEN: list[set[int]] = []
 
-    def watch_maps(source: np.ndarray, *more: object) -> Theta:
-        started.append(len(source))
-        return from_pairs(source, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Theta, "from_pairs", watch_maps)
-    learn(languages.source, languages.target, some_gold(languages, 150), DEFAULT, engine=ENGINE)
-    assert len(asked) == 5
-    assert max(started[:5]) < 150 - len(asked[0]) + 1
-    for words in seen[:3]:  # the other two trials are maps of the seed, without EM
-        assert asked[0]
-        assert not words & asked[0]
-    assert asked[0] <= seen[3]  # the last fit has the whole seed
+def test_held_out_words_are_not_learnt_from(languages: Languages) -> None:
+    prepared = prepare(languages.source, languages.target, some_gold(languages, 150), DEFAULT)
+    training = Watched(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
+    SEEN.clear()
+    _, choice = choose_supervision(training, DEFAULT, prepared.seed)
+    _, held = split_words(prepared.seed.pairs.among_frequent(200))
+    assert choice.held_out == len(np.unique(held.source))
+    assert len(SEEN) == 3  # the other two trials are maps of the seed, without EM
+    for words in SEEN:
+        assert not words & set(held.source.tolist())
 
 
 def test_held_out_precision_is_p_at_1_by_csls(languages: Languages) -> None:
-    method = replace(DEFAULT, edge_prior="uniform", supervision="start")
-    found = learn(languages.source, languages.target, some_gold(languages, 60), method, engine=ENGINE)
-    task = choosing.Task(found.source, found.target, Constraints(), ENGINE, Reporter())
-    index = [(found.source.index[s], found.target.index[t]) for s, t in languages.gold]
-    held = tuple(np.array(side) for side in zip(*index, strict=True))
-    run = bilex.induce(languages.source, languages.target, some_gold(languages, 60), method, engine=ENGINE)
-    expected = run.evaluate(languages.gold, retrieval="csls").precision_at(1)
-    measured = choosing.held_out_precision(task, found.fit.theta, held, None)  # type: ignore[arg-type]
-    assert measured == pytest.approx(expected)
+    method, seed = DEFAULT.with_changes({"supervision": "start"}), some_gold(languages, 60)
+    run = bilex.induce(languages.source, languages.target, seed, method, engine=ENGINE)
+    prepared = prepare(languages.source, languages.target, languages.gold, method)
+    training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
+    measured = held_out_precision(training, run.theta, prepared.seed.pairs, None)
+    assert measured == pytest.approx(run.evaluate(languages.gold, retrieval="csls").precision_at(1))
+    nonsense = Theta(-run.theta.omega, run.theta.mu, run.theta.target_map)
+    assert held_out_precision(training, nonsense, prepared.seed.pairs, None) < 0.1
 
 
 @pytest.mark.parametrize(("seed", "expected"), [("identical", "start"), ("numerals", "start"), (20, "soft")])
-def test_a_seed_that_cannot_be_split_is_not(languages: Languages, seed: str | int, expected: str) -> None:
-    given = some_gold(languages, seed) if isinstance(seed, int) else seed
-    choice = choices(languages, given)["supervision"]
-    assert (choice.chosen, choice.measured) == (expected, {})
+def test_a_seed_that_cannot_be_split_is_not_tried(languages: Languages, seed: str | int, expected: str) -> None:
+    (choice,) = fitted(languages, some_gold(languages, seed) if isinstance(seed, int) else seed).choices
+    assert (choice.about, choice.chosen, choice.measured) == ("supervision", expected, {})
     assert choice.why
-
-
-def spelt(languages: Languages, alike: bool) -> Languages:
-    """Spell all words at random; where `alike`, a translation is its source word and one letter more."""
-    rng = random.Random(0)
-    source = {word: "".join(rng.choices("abcdefghij", k=8)) for word in languages.source.words}
-    target = {word: "".join(rng.choices("abcdefghij", k=8)) for word in languages.target.words}
-    if alike:
-        target |= {t: f"{source[s]}{t[0]}" for s, t in languages.gold}
-    return Languages(
-        Embeddings(tuple(source.values()), languages.source.vectors),
-        Embeddings(tuple(target.values()), languages.target.vectors),
-        [(source[s], target[t]) for s, t in languages.gold],
-    )
-
-
-def test_a_prior_is_learnt_where_spelling_tells() -> None:
-    hard, method = make_languages(words=400, shared=0, noise=0.9, random=3), replace(DEFAULT, supervision="soft")
-    found = {}
-    for alike in (True, False):
-        languages = spelt(hard, alike)
-        found[alike] = choices(languages, random.Random(1).sample(languages.gold, 300), method)["edge prior"]
-    telling, other = found[True], found[False]
-    assert telling.chosen == "learned"
-    assert telling.measured["learned"] > telling.measured["uniform"] + 0.1
-    assert telling.measured["learned"] > other.measured["learned"] + 0.05
-    assert "spelling +" in telling.why
-
-
-def test_a_prior_that_does_not_help_on_held_out_pairs_is_left_out(
-    languages: Languages, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seed = some_gold(languages, 150)
-    method = replace(DEFAULT, supervision="soft")
-    monkeypatch.setattr(choosing, "WORTH", 1.0)  # no prior is worth so much
-    guarded = learn(languages.source, languages.target, seed, method, engine=ENGINE)
-    assert [choice.chosen for choice in guarded.chosen.choices] == ["uniform"]
-    uniform = replace(method, edge_prior="uniform")
-    plain = learn(languages.source, languages.target, seed, uniform, engine=ENGINE)
-    assert guarded.method == plain.method
-    np.testing.assert_array_equal(guarded.fit.theta.omega, plain.fit.theta.omega)
-    np.testing.assert_array_equal(guarded.fit.matching.target, plain.fit.matching.target)
-
-
-def test_with_a_small_seed_the_prior_is_learnt_from_the_confident_pairs(languages: Languages) -> None:
-    choice = choices(languages, some_gold(languages, 30))["edge prior"]
-    assert "the confident part of the matching" in choice.why
-    assert set(choice.measured) >= {"uniform", "learned"}
-
-
-def test_a_matching_does_not_confirm_its_own_prior(monkeypatch: pytest.MonkeyPatch) -> None:
-    hard, method = make_languages(words=400, shared=0, noise=0.9, random=3), replace(DEFAULT, supervision="soft")
-    languages = spelt(hard, alike=True)
-    seed = random.Random(1).sample(languages.gold, 60)
-    monkeypatch.setattr(choosing, "LARGE", 61)  # the matching's pairs are enough, the seed's are not
-    helpful = choices(languages, seed, method)["edge prior"]
-    assert helpful.chosen == "learned"
-    assert helpful.measured["added on the seed"] > 0
-    # The same words, but those of the seed are spelt by no rule: what the matching says does not help them.
-    random_words = {t: f"zz{place}zz" for place, (_, t) in enumerate(seed)}
-    renamed = tuple(random_words.get(word, word) for word in languages.target.words)
-    odd = Languages(languages.source, Embeddings(renamed, languages.target.vectors), languages.gold)
-    judged = choices(odd, [(s, random_words[t]) for s, t in seed], method)["edge prior"]
-    assert judged.measured["learned"] > judged.measured["uniform"]
-    assert judged.measured["added on the seed"] <= 0
-    assert judged.chosen == "uniform"
-
-
-def test_a_seed_that_is_no_dictionary_cannot_judge_a_prior(languages: Languages) -> None:
-    choice = choices(languages, "identical")["edge prior"]
-    assert (choice.chosen, choice.measured) == ("uniform", {})
-    assert "no dictionary" in choice.why
 
 
 def test_choices_are_recorded_in_the_run(languages: Languages) -> None:
@@ -216,14 +126,7 @@ def test_choices_are_recorded_in_the_run(languages: Languages) -> None:
     assert paper.info["choices"] == []
 
 
-@pytest.mark.parametrize("changes", [{"exact": True}, {"prior": "one-to-many"}, {"prior": "many-to-one-no-null"}])
-def test_what_a_learnt_prior_cannot_do_is_done_without(languages: Languages, changes: dict[str, Any]) -> None:
-    run = bilex.induce(languages.source, languages.target, method=DEFAULT, engine=ENGINE, **changes)
-    assert run.info["choices"][-1]["chosen"] == "uniform"
-    assert run.evaluate(languages.gold).precision_at(1) > 0.8
-
-
-def test_what_a_person_settled_is_in_the_matching_however_the_seed_is_used(languages: Languages) -> None:
+def test_settled_pairs_are_in_the_matching_whatever_the_role_of_the_seed(languages: Languages) -> None:
     seed = some_gold(languages, 150)
     (s, t), (other, right) = seed[0], seed[1]
     kept, forbidden = [(s, right)], [(other, right)]
@@ -234,8 +137,8 @@ def test_what_a_person_settled_is_in_the_matching_however_the_seed_is_used(langu
     assert not {(s, t), (other, right)} & pairs
 
 
-def test_a_run_that_went_without_em_can_be_learnt_again_from_its_review(languages: Languages) -> None:
-    decided = replace(DEFAULT, supervision="start", maps="orthogonal", self_learning=False)
+def test_a_run_that_chose_the_map_of_the_seed_can_be_learnt_again_from_its_review(languages: Languages) -> None:
+    decided = DEFAULT.with_changes({"supervision": "start", "map": "orthogonal", "self_learning": False})
     seed = some_gold(languages, 150)
     run = bilex.induce(languages.source, languages.target, seed, decided, forbidden=seed[:1], engine=ENGINE)
     assert seed[0] not in set(zip(run.lexicon.source, run.lexicon.target, strict=True))

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 from bilex.em.sinkhorn_kernel import gather, sinkhorn
-from bilex.matching.graph import Graph
+from bilex.matching.graph import Capacities, Graph
 from bilex.matching.solver import solve
-from bilex.model.prior import Prior
 from bilex.numerics.types import Floats
 from tests import oracles
 from tests.em import baselines
@@ -95,7 +94,7 @@ def test_a_generic_convex_solver_finds_the_same(seed: int) -> None:
     assert loss(mine) <= answer.fun + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_as_the_temperature_falls_it_becomes_the_exact_matching(seed: int) -> None:
     # Five pairs with rivals among themselves, and words that are worth more alone.
     rng = np.random.default_rng(seed)
@@ -104,7 +103,7 @@ def test_as_the_temperature_falls_it_becomes_the_exact_matching(seed: int) -> No
     weights[np.arange(5), columns] = rng.uniform(0.8, 1, size=5)
     rows, places = np.indices((7, 8)).reshape(2, -1)
     graph = Graph.from_edges(rows, places, weights.ravel(), (7, 8))
-    matching = solve(graph, Prior())
+    matching = solve(graph, Capacities())
     assert len(matching) == 5
     expected = np.zeros((7, 8))
     expected[matching.source, matching.target] = 1
@@ -117,10 +116,10 @@ def test_as_the_temperature_falls_it_becomes_the_exact_matching(seed: int) -> No
     assert plan @ graph.weights == pytest.approx(matching.objective, rel=0.02)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_it_loses_no_more_than_its_entropy_to_the_exact_matching(seed: int) -> None:
     graph, temperature = random_graph(seed, 7, 8, 0.6), 0.15
-    matching = solve(graph, Prior())
+    matching = solve(graph, Capacities())
     edges = {(int(j), int(i)): float(w) for j, i, w in zip(graph.rows, graph.indices, graph.weights, strict=True)}
     assert matching.objective == pytest.approx(oracles.assignment_with_dummies(edges, 7, 8)[0])
     plan, source_null, target_null, _ = transport(graph, temperature)

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bilex.model import maps as mapping
-from bilex.numerics import rows as rows_algebra
+from bilex.numerics import rows
 from bilex.numerics.types import Vectors
 from tests.oracles import random_orthogonal
 
@@ -23,11 +23,11 @@ def loss(omega: NDArray[np.float64], source: Vectors, target: Vectors) -> float:
 
 @pytest.fixture(params=[3, 8192], ids=["many blocks", "one block"])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(mapping, "BLOCK", request.param)
+    monkeypatch.setattr(rows, "BLOCK", request.param)
     return int(request.param)
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 7, 40])
+@pytest.mark.parametrize("dimension", [1, 7])
 def test_procrustes_recovers_a_planted_map(dimension: int, block: int) -> None:
     source = random_vectors(0, 5 * dimension, dimension)
     planted = random_orthogonal(np.random.default_rng(1), dimension)
@@ -39,7 +39,7 @@ def test_procrustes_recovers_a_planted_map(dimension: int, block: int) -> None:
     np.testing.assert_allclose(mapping.procrustes(source, target), planted, atol=1e-6)
 
 
-@pytest.mark.parametrize("n", [0, 1, 3, 10, 200])
+@pytest.mark.parametrize("n", [0, 3, 200])
 def test_procrustes_is_orthogonal_and_best(n: int, block: int) -> None:
     # Also with fewer pairs than the 10 dimensions, or none at all.
     source, target = random_vectors(2, n, 10), random_vectors(3, n, 10)
@@ -67,48 +67,3 @@ def test_procrustes_with_repeated_pairs_counts_them() -> None:
     heavy = np.concatenate([np.arange(30), np.zeros(500, np.int64)])
     once, often = mapping.procrustes(source, target), mapping.procrustes(source[heavy], target[heavy])
     assert loss(often, source[:1], target[:1]) < loss(once, source[:1], target[:1])
-
-
-def test_apply(block: int) -> None:
-    rng = np.random.default_rng(9)
-    omega, shift, vectors = random_orthogonal(rng, 6), rng.normal(size=6), random_vectors(10, 20, 6)
-    expected = np.array([omega @ x + shift for x in vectors.astype(np.float64)])
-    mapped = rows_algebra.apply(omega, vectors, shift)
-    assert mapped.dtype == np.float32
-    np.testing.assert_allclose(mapped, expected, rtol=2.0**-23, atol=1e-14)
-    np.testing.assert_allclose(rows_algebra.apply(omega, vectors), expected - shift, rtol=2.0**-23, atol=1e-14)
-
-
-def test_apply_rounds_only_once() -> None:
-    # 1 + 2^-30 has to survive until the shift takes the 1 away.
-    omega = np.array([[1.0 + 2.0**-30]])
-    assert rows_algebra.apply(omega, np.ones((1, 1), np.float32), np.array([-1.0]))[0, 0] == np.float32(2.0**-30)
-
-
-def test_apply_to_nothing() -> None:
-    assert rows_algebra.apply(np.eye(3), np.zeros((0, 3), np.float32)).shape == (0, 3)
-
-
-def test_squared_norms(block: int) -> None:
-    rng = np.random.default_rng(11)
-    omega, shift, vectors = rng.normal(size=(6, 6)), rng.normal(size=6), random_vectors(12, 20, 6)
-    exact = vectors.astype(np.float64)
-    np.testing.assert_allclose(rows_algebra.squared_norms(vectors), (exact**2).sum(axis=1))
-    np.testing.assert_allclose(rows_algebra.squared_norms(vectors, shift=shift), ((exact + shift) ** 2).sum(axis=1))
-    np.testing.assert_allclose(
-        rows_algebra.squared_norms(vectors, omega, shift), (((omega @ exact.T).T + shift) ** 2).sum(axis=1)
-    )
-
-
-def test_weighted_mean(block: int) -> None:
-    vectors = random_vectors(13, 20, 6)
-    weights = np.random.default_rng(14).integers(0, 3, 20)
-    expected = np.average(vectors.astype(np.float64), axis=0, weights=weights)
-    np.testing.assert_allclose(rows_algebra.weighted_mean(vectors, weights), expected, atol=1e-14)
-
-
-def test_sums_are_made_in_float64() -> None:
-    # In float32, 2^24 + 1 is 2^24.
-    vectors = np.array([[2.0**24], [1.0], [1.0], [-(2.0**24)]], np.float32)
-    assert rows_algebra.weighted_mean(vectors, np.ones(4)) == 0.5
-    assert rows_algebra.squared_norms(np.array([[2.0**12, 1.0]], np.float32)) == 2.0**24 + 1

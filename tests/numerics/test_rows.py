@@ -1,0 +1,86 @@
+"""Row algebra: mapping, norms and means in float64, independent of the size of a block."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bilex.errors import BilexError
+from bilex.numerics import rows
+from bilex.numerics.types import Vectors
+from tests.oracles import random_orthogonal
+
+
+def random_vectors(seed: int, n: int, dimension: int) -> Vectors:
+    return np.random.default_rng(seed).normal(size=(n, dimension)).astype(np.float32)
+
+
+@pytest.fixture(params=[3, 8192], ids=["many blocks", "one block"])
+def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(rows, "BLOCK", request.param)
+    return int(request.param)
+
+
+def test_apply(block: int) -> None:
+    rng = np.random.default_rng(9)
+    omega, shift, vectors = random_orthogonal(rng, 6), rng.normal(size=6), random_vectors(10, 20, 6)
+    expected = np.array([omega @ x + shift for x in vectors.astype(np.float64)])
+    mapped, norms = rows.apply_with_norms(omega, vectors, shift)
+    assert mapped.dtype == np.float32
+    np.testing.assert_allclose(mapped, expected, rtol=2.0**-23, atol=1e-14)
+    np.testing.assert_allclose(norms, ((expected - shift) ** 2).sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(rows.apply(omega, vectors), expected - shift, rtol=2.0**-23, atol=1e-14)
+
+
+def test_apply_rounds_only_once() -> None:
+    # 1 + 2^-30 has to survive until the shift takes the 1 away.
+    omega = np.array([[1.0 + 2.0**-30]])
+    mapped, _ = rows.apply_with_norms(omega, np.ones((1, 1), np.float32), np.array([-1.0]))
+    assert mapped[0, 0] == np.float32(2.0**-30)
+
+
+def test_numbers_that_float32_cannot_hold_are_an_error() -> None:
+    with pytest.raises(BilexError, match="too large"):
+        rows.apply(np.array([[1e30]]), np.full((1, 1), 1e30, np.float32))
+
+
+def test_apply_to_nothing() -> None:
+    assert rows.apply(np.eye(3), np.zeros((0, 3), np.float32)).shape == (0, 3)
+
+
+def test_squared_norms(block: int) -> None:
+    rng = np.random.default_rng(11)
+    shift, vectors = rng.normal(size=6), random_vectors(12, 20, 6)
+    exact = vectors.astype(np.float64)
+    np.testing.assert_allclose(rows.squared_norms(vectors), (exact**2).sum(axis=1))
+    np.testing.assert_allclose(rows.squared_norms(vectors, shift=shift), ((exact + shift) ** 2).sum(axis=1))
+
+
+def test_weighted_mean(block: int) -> None:
+    vectors = random_vectors(13, 20, 6)
+    weights = np.random.default_rng(14).integers(0, 3, 20)
+    expected = np.average(vectors.astype(np.float64), axis=0, weights=weights)
+    np.testing.assert_allclose(rows.weighted_mean(vectors, weights), expected, atol=1e-14)
+
+
+def test_sums_are_made_in_float64() -> None:
+    # In float32, 2^24 + 1 is 2^24.
+    vectors = np.array([[2.0**24], [1.0], [1.0], [-(2.0**24)]], np.float32)
+    assert rows.weighted_mean(vectors, np.ones(4)) == 0.5
+    assert rows.squared_norms(np.array([[2.0**12, 1.0]], np.float32)) == 2.0**24 + 1
+
+
+def test_unit() -> None:
+    vectors = np.array([[3, 4], [0, 0], [1e-30, 0], [1e30, 1e30]], np.float32)
+    scaled = rows.unit(vectors)
+    assert scaled.dtype == np.float32
+    np.testing.assert_allclose(scaled, np.array([[0.6, 0.8], [0, 0], [1, 0], [np.sqrt(0.5)] * 2]), atol=1e-6)
+    assert vectors[0, 0] == 3
+
+
+@pytest.mark.parametrize("row", [[3e-44, 4e-44], [-1e-45, 0], [2e-39, 1e-40], [3e38, -3e38], [2e30, 1e-30]])
+def test_unit_of_the_smallest_and_the_largest_numbers(row: list[float]) -> None:
+    # The norm itself has few digits in float32, or none.
+    vectors = np.array([row, [3, 4]], np.float32)
+    exact = vectors[0].astype(np.float64)
+    np.testing.assert_allclose(rows.unit(vectors), [exact / np.linalg.norm(exact), [0.6, 0.8]], atol=1e-7)
