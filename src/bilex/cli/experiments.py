@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["reproduce", "sweep"]
 
-EXPERIMENTS = ("table1", "table2", "table3", "table4", "table5", "fig2", "fig3")
+PAPER_EXPERIMENTS = ("table1", "table2", "table3", "table4", "table5", "fig2", "fig3")
 
 
 def split_names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def split_sizes(context: click.Context, parameter: click.Parameter, value: str |
 
 
 @click.command()
-@click.argument("name", type=click.Choice(EXPERIMENTS), metavar="{" + ",".join(EXPERIMENTS) + "}")
+@click.argument("name", type=click.Choice(PAPER_EXPERIMENTS), metavar="{" + ",".join(PAPER_EXPERIMENTS) + "}")
 @click.option("--data", required=True, metavar="DIR", type=click.Path(), help="The directory of the data.")
 @click.option(
     "--layout",

@@ -14,7 +14,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,8 +143,7 @@ def evaluate_similarity(
     return SimilarityScore(name, gold, cosines, covered, composed, folded, tuple(missing), foldable)
 
 
-@dataclass(frozen=True, eq=False)
-class Term:
+class Term(NamedTuple):
     """A term that was found: its unit vector (zero if its words cancel out), and how it was found."""
 
     vector: Floats

@@ -11,36 +11,36 @@ from bilex.experiments.reporting import Measured, aligned, beside, number, seed_
 
 __all__ = ["TABLE5"]
 
-SYSTEMS = ("artetxe2017", "ruder2018-freq")
+TABLE5_SYSTEMS = ("artetxe2017", "ruder2018-freq")
 WORDS_SHOWN = 20
-PAPERS_PAIR = ("en-de", "5000")
 
 
-def plan(setting: Setting) -> list[Cell]:
+def plan_table5(setting: Setting) -> list[Cell]:
     """Plan both systems from the train dictionary, and one draw of other seeds."""
-    seeds, names = setting.seeds(("5000",)), setting.methods(SYSTEMS)
+    seeds, names = setting.seeds(("5000",)), setting.methods(TABLE5_SYSTEMS)
     if len(names) != 2:
         raise BilexError(f"{setting.name} compares two methods, but {len(names)} are given; give two with --methods")
     return [cell for cell in setting.plan("answers", [(name, None, seeds) for name in names]) if cell.draw == 0]
 
 
-def report(setting: Setting, cells: list[Measured]) -> Report:
+def report_table5(setting: Setting, cells: list[Measured]) -> Report:
     """Report one block for each pair and seed: how often each system is right, and examples."""
     first, second = unique(each.cell.method for each in cells)
     blocks, rows = [], []
-    for pair, seed in unique((each.cell.pair, each.cell.seed) for each in cells):
+    pairs_and_seeds = unique((each.cell.pair, each.cell.seed) for each in cells)
+    for pair, seed in pairs_and_seeds:
         a, b = select(cells, pair=pair, seed=seed)
         if "reason" in a.result or "reason" in b.result:
             blocks.append(f"{direction(pair)}: -")
             continue
         found = compare_answers(a, b)
-        blocks.append(block(pair, seed, first, second, found))
+        blocks.append(difference_block(pair, seed, first, second, found))
         rows += [
             {"pair": pair, "seed": seed, "query": word.query, "gold": " ".join(word.gold),
              first: word.a, second: word.b, "right": word.right}
             for word in found.differing(wrong=True)
         ]  # fmt: skip
-    if (first, second) == SYSTEMS and any((each.cell.pair, each.cell.seed) == PAPERS_PAIR for each in cells):
+    if (first, second) == TABLE5_SYSTEMS and published.ANALYSED_PAIR in pairs_and_seeds:
         table = published.rows("table5")
         examples = aligned([list(table[0]), *(list(row.values()) for row in table)], left=4, indent="  ")
         blocks.append(f"The paper's examples, de to en\n\n{examples}")
@@ -69,10 +69,10 @@ def compare_answers(a: Measured, b: Measured) -> Comparison:
     return Comparison("nn", len(gold), len(words), len(words), words)
 
 
-def block(pair: str, seed: str, first: str, second: str, found: Comparison) -> str:
+def difference_block(pair: str, seed: str, first: str, second: str, found: Comparison) -> str:
     """Return the figures of one pair and seed, and some examples."""
     figures = found.figures()
-    known = published.ERROR_ANALYSIS if (pair, seed) == PAPERS_PAIR else {}
+    known = published.ERROR_ANALYSIS if (pair, seed) == published.ANALYSED_PAIR else {}
     precision = ", ".join(
         f"{name} {beside(known.get(name), number(100 * figures[key]))}"
         for name, key in ((first, "p@1_a"), (second, "p@1_b"))
@@ -102,4 +102,4 @@ def direction(pair: str) -> str:
     return f"{target} to {source}"
 
 
-TABLE5 = Experiment("table5", plan, report)
+TABLE5 = Experiment("table5", plan_table5, report_table5)

@@ -81,16 +81,16 @@ class Curves:
 
 def plan_fig2(setting: Setting) -> list[Cell]:
     """Plan all systems at all sizes, from the train dictionary."""
-    return plan(setting, [(name, None) for name in setting.methods((*BASELINES, "ruder2018"))])
+    return plan_sizes(setting, [(name, None) for name in setting.methods((*BASELINES, "ruder2018"))])
 
 
 def plan_fig3(setting: Setting) -> list[Cell]:
     """Plan all priors at all sizes, from the train dictionary."""
-    return plan(setting, [(name, prior) for name in setting.methods(("ruder2018",)) for prior in PRIORS])
+    return plan_sizes(setting, [(name, prior) for name in setting.methods(("ruder2018",)) for prior in PRIORS])
 
 
-def plan(setting: Setting, systems: Sequence[tuple[str, str | None]]) -> list[Cell]:
-    """Plan all systems at the sizes asked for, the layout's, or steps up to the smaller vocabulary."""
+def plan_sizes(setting: Setting, systems: Sequence[tuple[str, str | None]]) -> list[Cell]:
+    """Plan all systems at the sizes that the user chose, the layout's, or steps up to the smaller vocabulary."""
 
     def sizes_of(files: PairFiles) -> tuple[int, ...]:
         if chosen := setting.options.sizes or setting.layout.table.sizes:
@@ -106,17 +106,17 @@ def plan(setting: Setting, systems: Sequence[tuple[str, str | None]]) -> list[Ce
 def report_fig2(setting: Setting, cells: list[Measured]) -> Report:
     """Report one panel for each pair, one line for each system."""
     title = "Figure 2. P@1 (%) by nearest neighbour against vocabulary size"
-    return report(setting, cells, title, lambda cell: cell.method)
+    return report_curves(setting, cells, title, lambda cell: cell.method)
 
 
 def report_fig3(setting: Setting, cells: list[Measured]) -> Report:
     """Report one panel for each pair, one line for each prior."""
     several = len({each.cell.method for each in cells}) > 1
     title = "Figure 3. P@1 (%) by nearest neighbour against vocabulary size, for several priors"
-    return report(setting, cells, title, lambda cell: f"{cell.method}, " * several + f"{cell.prior} prior")
+    return report_curves(setting, cells, title, lambda cell: f"{cell.method}, " * several + f"{cell.prior} prior")
 
 
-def report(setting: Setting, cells: list[Measured], title: str, label: Callable[[Cell], str]) -> Report:
+def report_curves(setting: Setting, cells: list[Measured], title: str, label: Callable[[Cell], str]) -> Report:
     """Report the curves as tables and as a plot."""
     curves = Curves(cells, label)
     return Report(

@@ -11,28 +11,27 @@ from bilex.experiments.reporting import Measured, aligned, seed_title, select, u
 
 __all__ = ["TABLE3"]
 
-SYSTEMS = ("artetxe2017", "ruder2018")
+TABLE3_SYSTEMS = ("artetxe2017", "ruder2018")
 HUBS_SHOWN = 5
-PAPERS_PAIR = ("en-de", "5000")
-HEADER = ("pair", "seed", "draw", "method", "retrieval", "place", "word", "gloss", "count")
+TABLE3_HEADER = ("pair", "seed", "draw", "method", "retrieval", "place", "word", "gloss", "count")
 
 
-def plan(setting: Setting) -> list[Cell]:
+def plan_table3(setting: Setting) -> list[Cell]:
     """Plan both systems from the train dictionary."""
     seeds = setting.seeds(("5000",))
-    return setting.plan("hubs", [(name, None, seeds) for name in setting.methods(SYSTEMS)])
+    return setting.plan("hubs", [(name, None, seeds) for name in setting.methods(TABLE3_SYSTEMS)])
 
 
-def report(setting: Setting, cells: list[Measured]) -> Report:
+def report_table3(setting: Setting, cells: list[Measured]) -> Report:
     """Report one block for each pair and seed: the greatest hubs of each system side by side, and the skewness."""
     glosses = {each.cell.pair: glosses_of(each.cell) for each in cells}
     blocks = [
-        block(pair, seed, select(cells, pair=pair, seed=seed, draw=0), glosses[pair])
+        hub_table(pair, seed, select(cells, pair=pair, seed=seed, draw=0), glosses[pair])
         for pair, seed in unique((each.cell.pair, each.cell.seed) for each in cells)
     ]
     rows = [
         {
-            **{name: getattr(each.cell, name) for name in HEADER[:4]},
+            **{name: getattr(each.cell, name) for name in TABLE3_HEADER[:4]},
             "retrieval": retrieval,
             "place": place,
             "gloss": glosses[each.cell.pair].get(hub["word"]),
@@ -45,7 +44,7 @@ def report(setting: Setting, cells: list[Measured]) -> Report:
     return Report(
         title=f"Table 3. Hubs: target words among the {HUB_NEIGHBOURS} nearest neighbours of the most test words",
         table="\n\n".join(blocks),
-        header=HEADER,
+        header=TABLE3_HEADER,
         rows=rows,
         notes=setting.notes(
             cells,
@@ -56,13 +55,13 @@ def report(setting: Setting, cells: list[Measured]) -> Report:
     )
 
 
-def block(pair: str, seed: str, cells: list[Measured], glosses: Mapping[str, str]) -> str:
+def hub_table(pair: str, seed: str, cells: list[Measured], glosses: Mapping[str, str]) -> str:
     """Return the table of one pair and seed."""
     columns = [["place", *map(str, range(1, HUBS_SHOWN + 1)), "max N_20", "skewness"]]
     title = pair
     for each in cells:
         name, figures = each.cell.method, each.result.get("nn")
-        if (pair, seed) == PAPERS_PAIR and name in published.hubs():
+        if (pair, seed) == published.ANALYSED_PAIR and name in published.hubs():
             hubs = published.hubs()[name]
             columns.append([f"{name}, published", *(hub_text(*hub) for hub in hubs), str(hubs[0][2]), ""])
         column = [f"{name}, here", *["-"] * (HUBS_SHOWN + 2)]
@@ -89,4 +88,4 @@ def glosses_of(cell: Cell) -> dict[str, str]:
     return found
 
 
-TABLE3 = Experiment("table3", plan, report)
+TABLE3 = Experiment("table3", plan_table3, report_table3)

@@ -148,7 +148,7 @@ def draw_dots(axes: Axes, lines: Mapping[str, Line], labels: list[str]) -> None:
 
 
 def add_legend(figure: Figure, labels: list[str], width: float) -> None:
-    """Put one legend below all panels."""
+    """Add one legend below all panels."""
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], label=label, **look(labels, label)) for label in labels]

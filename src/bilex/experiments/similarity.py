@@ -15,20 +15,20 @@ __all__ = ["TABLE2"]
 
 SUPERVISED = SYSTEMS[:4]  # without self-learning they need the large seed
 SELF_LEARNING_SEEDS = ("5000", "25", NUMERALS)
-HEADER = (
+TABLE2_HEADER = (
     "pair", "set", "seed", "draw", "method", "max_rank", "published", "spearman", "pearson", "spearman_zero",
     "pearson_zero", "covered", "pairs", "composed", "folded", "seed_pairs", "iterations", "stopped", "reason",
 )  # fmt: skip
 
 
-def plan(setting: Setting) -> list[Cell]:
+def plan_table2(setting: Setting) -> list[Cell]:
     """Plan the rows of the paper: the supervised systems from 5,000 pairs, the others from weaker seeds too."""
     defaults = dict.fromkeys(SUPERVISED, ("5000",))
     seeds_of = {name: setting.seeds(defaults.get(name, SELF_LEARNING_SEEDS)) for name in setting.methods(SYSTEMS)}
     return setting.plan("similarity", [(name, None, seeds) for name, seeds in seeds_of.items()])
 
 
-def report(setting: Setting, cells: list[Measured]) -> Report:
+def report_table2(setting: Setting, cells: list[Measured]) -> Report:
     """Report systems and seeds down, similarity sets across."""
     columns = unique((each.cell.pair, name) for each in cells for name in each.cell.files.similarity)
     lines = [["", "seed", *(f"{pair} {name}" for pair, name in columns)]]
@@ -43,8 +43,8 @@ def report(setting: Setting, cells: list[Measured]) -> Report:
     return Report(
         title="Table 2. Spearman's correlation on cross-lingual similarity sets: published / measured here",
         table=aligned(lines, left=2, indent="  "),
-        header=HEADER,
-        rows=[row(each, name) for each in cells for name in each.cell.files.similarity],
+        header=TABLE2_HEADER,
+        rows=[table2_row(each, name) for each in cells for name in each.cell.files.similarity],
         notes=setting.notes(cells, after=coverage_notes(cells)),
     )
 
@@ -71,7 +71,7 @@ def coverage_notes(cells: list[Measured]) -> list[str]:
     return list(found.values())
 
 
-def row(measured: Measured, name: str) -> dict[str, Any]:
+def table2_row(measured: Measured, name: str) -> dict[str, Any]:
     """Return the row of a cell and a similarity set."""
     cell, figures = measured.cell, figures_of(measured, name)
     return {
@@ -87,4 +87,4 @@ def row(measured: Measured, name: str) -> dict[str, Any]:
     }
 
 
-TABLE2 = Experiment("table2", plan, report)
+TABLE2 = Experiment("table2", plan_table2, report_table2)
