@@ -2,7 +2,7 @@
 
 Each time the run directory has to hold the old run or the new one, whole and with its checksums, or none if there was
 none. Then `--resume` (or, where the kill came before the first checkpoint, the same command again) has to end with the
-lexicon of a run that nobody disturbed, byte by byte, and leave nothing else behind. Some are killed again while they
+lexicon of an undisturbed run, byte for byte, and leave nothing else behind. Some are killed again while they
 resume. Ctrl-C at random moments, also with ``--engine dask``, has to end the command within two seconds, with exit
 code 130 and one line that says how to go on.
 """
@@ -22,7 +22,7 @@ from bilex.errors import BilexError
 from bilex.files.run_directory import CHECKPOINT
 from bilex.runs.run import Run
 from tests.languages import make_languages, write_vec
-from trust.nursery import Ended, Nursery
+from trust.fork_server import FinishedCommand, ForkServer
 
 __all__ = ["Crashes", "run"]
 
@@ -31,34 +31,34 @@ OPTIONS = ("--tolerance", "0", "--max-iterations", "12", "--quiet")
 COMMAND = ("induce", "src.vec", "trg.vec", "-o", "run", *OPTIONS)
 RESUME = ("induce", "--resume", "run", "--quiet")
 LINE = "bilex: error: interrupted; "
-KEPT, NOTHING = "go on with `bilex induce --resume run`\n", "nothing was written\n"
+RESUMABLE, NOTHING = "go on with `bilex induce --resume run`\n", "nothing was written\n"
 WHOLE = "the run was already finished\n"
-HASTE = 2.0  # seconds
+MAX_INTERRUPT_SECONDS = 2.0  # seconds
 
 
 @dataclass
 class Crashes:
-    """A work folder with an old run, the lexicon that the command should give, and what was seen."""
+    """A work folder with an old run, the lexicon that the command should write, and the outcomes so far."""
 
-    nursery: Nursery
+    server: ForkServer
     dice: random.Random = field(default_factory=lambda: random.Random(0))
     seen: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
     slowest: float = 0.0
 
     def __post_init__(self) -> None:
-        self.work = self.nursery.folder
+        self.work = self.server.folder
         self.run, self.old = self.work / "run", self.work.parent / "old"
-        self.nursery.run(*COMMAND[: -len(OPTIONS)], "--max-rank", "200", "--quiet")
+        self.server.run(*COMMAND[: -len(OPTIONS)], "--max-rank", "200", "--quiet")
         shutil.copytree(self.run, self.old)
         self.before = (self.run / "lexicon.tsv").read_bytes()
-        self.undisturbed = self.nursery.run(*COMMAND)
+        self.undisturbed = self.server.run(*COMMAND)
         self.after = (self.run / "lexicon.tsv").read_bytes()
         assert self.undisturbed.code == 0
         assert self.before != self.after
 
     def reset(self) -> bool:
-        """Put the old run back, or none; say which."""
+        """Restore the old run, or remove it; return whether there is one."""
         shutil.rmtree(self.run, ignore_errors=True)
         old = self.dice.random() < 0.5
         if old:
@@ -66,12 +66,12 @@ class Crashes:
         return old
 
     def check(self, what: str, holds: bool) -> None:
-        """Note a fault unless something holds."""
+        """Record a fault unless the condition holds."""
         if not holds:
             self.faults.append(f"{what}: {sorted(str(path.relative_to(self.work)) for path in self.work.rglob('*'))}")
 
     def look(self, what: str, old: bool) -> str:
-        """Say what is in the run's place, and check that it is whole."""
+        """Return which run is in place (old, new or none), and check that it is whole."""
         try:
             Run.load(self.run)
             lexicon = (self.run / "lexicon.tsv").read_bytes()
@@ -82,16 +82,16 @@ class Crashes:
         return "new" if lexicon == self.after else "old"
 
     def kill(self, *, after: float | None = None, step: int | None = None) -> None:
-        """Kill a run and take it up again."""
+        """Kill a run and resume it."""
         old = self.reset()
         what = f"killed after {after:.3f} s" if after is not None else f"killed before step {step}"
-        ended = self.nursery.run(*COMMAND, after=after, step=step)
+        ended = self.server.run(*COMMAND, after=after, step=step)
         self.seen["killed" if ended.code == -signal.SIGKILL else "too late"] += 1
         self.check(f"{what}: {ended.err}", ended.code in (0, -signal.SIGKILL))
         self.seen[f"found the {self.look(what, old)} run"] += 1
         while (self.run / CHECKPOINT).exists():
             again = after is not None and self.dice.random() < 0.3
-            ended = self.nursery.run(*RESUME, after=self.dice.random() if again else None)
+            ended = self.server.run(*RESUME, after=self.dice.random() if again else None)
             self.seen["resumed"] += 1
             self.seen["killed"] += ended.code == -signal.SIGKILL
             self.check(f"{what}: resume: {ended.err}", again or ended.code == 0)
@@ -99,20 +99,20 @@ class Crashes:
             if not again and ended.code:
                 return
         unfinished = self.look(what, old) != "new"
-        if unfinished or self.left():  # killed in the end, while it tidied up: the next run does that
+        if unfinished or self.left():  # killed while it tidied up: the next run does that
             self.seen["begun again"] += unfinished
-            self.nursery.run(*COMMAND)
+            self.server.run(*COMMAND)
         self.check(f"{what}: another lexicon", self.look(what, old) == "new")
         self.check(f"{what}: left {self.left()}", not self.left() and not (self.run / CHECKPOINT).exists())
 
     def left(self) -> set[str]:
-        """Name what should not be there."""
+        """Return the names of the files that should not be there."""
         return {path.name for path in self.work.iterdir()} - {"src.vec", "trg.vec", "run"}
 
-    def interrupt(self, after: float, engine: str) -> Ended:
-        """Press Ctrl-C after so many seconds."""
+    def interrupt(self, after: float, engine: str) -> FinishedCommand:
+        """Send Ctrl-C after so many seconds."""
         old = self.reset()
-        ended = self.nursery.run(*COMMAND, "--engine", engine, after=after, with_signal=signal.SIGINT)
+        ended = self.server.run(*COMMAND, "--engine", engine, after=after, with_signal=signal.SIGINT)
         state = self.look("Ctrl-C", old)
         if ended.code == 0:
             return ended
@@ -120,14 +120,14 @@ class Crashes:
         self.slowest = max(self.slowest, ended.seconds - after)
         kept = (self.run / CHECKPOINT).exists()
         self.seen["Ctrl-C with a checkpoint"] += kept
-        said = ended.err == LINE + (KEPT if kept else WHOLE if state == "new" else NOTHING)
-        self.check(f"{engine}, Ctrl-C after {after:.3f} s: {ended.code} {ended.err}", ended.code == 130 and said)
+        explained = ended.err == LINE + (RESUMABLE if kept else WHOLE if state == "new" else NOTHING)
+        self.check(f"{engine}, Ctrl-C after {after:.3f} s: {ended.code} {ended.err}", ended.code == 130 and explained)
         self.check(f"Ctrl-C left {self.left()}", not self.left())
         return ended
 
 
 def make_work(folder: Path) -> Path:
-    """Write two small languages."""
+    """Write the vectors of two small languages."""
     work = folder / "work"
     work.mkdir()
     languages = make_languages(600, 40, 80)
@@ -137,7 +137,7 @@ def make_work(folder: Path) -> Path:
 
 
 def try_crashes(crashes: Crashes, kills: int, every: int, interrupts: int) -> None:
-    """Kill at so many random moments, before every so many-th step, and interrupt each engine so often."""
+    """Kill at so many random moments and before every n-th step, and interrupt each engine so many times."""
     whole = crashes.undisturbed
     seconds, done = whole.seconds, 0
     while done < kills:
@@ -150,17 +150,17 @@ def try_crashes(crashes: Crashes, kills: int, every: int, interrupts: int) -> No
     for step in range(crashes.dice.randrange(every), whole.steps, every):
         crashes.kill(step=step)
     for engine in ("local", "dask"):
-        whole = crashes.nursery.run(*COMMAND, "--engine", engine)
+        whole = crashes.server.run(*COMMAND, "--engine", engine)
         crashes.check(f"{engine}: {whole.err}", whole.code == 0)
         for _ in range(interrupts):
             crashes.interrupt(crashes.dice.uniform(0.1, whole.seconds), engine)
-    crashes.check(f"Ctrl-C took {crashes.slowest:.1f} s", crashes.slowest <= HASTE)
+    crashes.check(f"Ctrl-C took {crashes.slowest:.1f} s", crashes.slowest <= MAX_INTERRUPT_SECONDS)
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Try it."""
-    with tempfile.TemporaryDirectory() as folder, Nursery(make_work(Path(folder))) as nursery:
-        crashes = Crashes(nursery)
+    """Run the trial."""
+    with tempfile.TemporaryDirectory() as folder, ForkServer(make_work(Path(folder))) as server:
+        crashes = Crashes(server)
         try_crashes(crashes, *((3, 50, 2) if quick else (200, 1, 50)))
     seen = crashes.seen
     return {

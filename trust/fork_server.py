@@ -1,7 +1,7 @@
-"""Many processes of bilex, quickly: a process that has everything loaded and compiled forks one child for each command.
+"""Run many commands of bilex quickly: a process that has everything loaded and compiled forks a child for each.
 
-A child can be killed after so many seconds, or just before its n-th step in the file system, as Python's audit events
-count them: files opened, made, moved, removed in the work folder. So every step can be the last one.
+A child can be killed after so many seconds, or just before its n-th step in the file system: files opened, created,
+moved or removed in the work folder, as Python's audit events count them. So every step can be the last one.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Ended", "Nursery"]
+__all__ = ["FinishedCommand", "ForkServer"]
 
 STEPS = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "os.truncate"}
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a child ended: its exit code (negative for a signal), seconds, output, and steps in the file system."""
+class FinishedCommand:
+    """A finished child: exit code (negative for a signal), seconds, output, and number of steps in the file system."""
 
     code: int
     seconds: float
@@ -33,20 +33,20 @@ class Ended:
     steps: int
 
 
-class Nursery:
-    """The parent process; its children run in the work folder."""
+class ForkServer:
+    """The parent process, whose children run in the work folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "trust.nursery", str(folder)],
+            [sys.executable, "-m", "trust.fork_server", str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=Path(__file__).parent.parent,
         )
 
-    def __enter__(self) -> Nursery:
+    def __enter__(self) -> ForkServer:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -58,8 +58,8 @@ class Nursery:
 
     def run(
         self, *arguments: object, after: float | None = None, step: int | None = None, with_signal: int = signal.SIGKILL
-    ) -> Ended:
-        """Run a command; kill it after so many seconds, or before that step."""
+    ) -> FinishedCommand:
+        """Run a command, and kill it after so many seconds or before that step."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         order = {"arguments": [*map(str, arguments)], "after": after, "step": step, "signal": int(with_signal)}
@@ -67,12 +67,12 @@ class Nursery:
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"the parent of all runs ended with {self.process.wait()}, after {order}")
-        return Ended(**json.loads(answer))
+            raise RuntimeError(f"the fork server ended with {self.process.wait()}, after {order}")
+        return FinishedCommand(**json.loads(answer))
 
 
-def child(order: dict[str, Any], folder: Path, steps: int) -> None:
-    """Become the command."""
+def run_child(order: dict[str, Any], folder: Path, steps: int) -> None:
+    """Run the command in this process."""
     out, err = (os.open(folder.parent / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) for name in ("out", "err"))
     os.dup2(out, 1)
     os.dup2(err, 2)
@@ -97,7 +97,7 @@ def child(order: dict[str, Any], folder: Path, steps: int) -> None:
 
 
 def serve(folder: Path) -> None:
-    """Fork a child for each line."""
+    """Fork a child for each order, a line of JSON on stdin."""
     from bilex.cli import run
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -111,7 +111,7 @@ def serve(folder: Path) -> None:
         if not number:
             code = 1
             try:
-                child(order, folder, steps)
+                run_child(order, folder, steps)
             except SystemExit as error:
                 code = int(error.code or 0)
             finally:
@@ -127,7 +127,10 @@ def serve(folder: Path) -> None:
         out, err = ((folder.parent / name).read_text("utf-8") for name in ("out", "err"))
         count = int(os.pread(steps, 20, 0) or b"0")
         os.close(steps)
-        print(json.dumps(Ended(os.waitstatus_to_exitcode(status), seconds, out, err, count).__dict__), flush=True)
+        print(
+            json.dumps(FinishedCommand(os.waitstatus_to_exitcode(status), seconds, out, err, count).__dict__),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
