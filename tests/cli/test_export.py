@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
@@ -39,21 +38,13 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_lexicon_goes_to_stdout_or_into_a_file(bilex: Bilex, work: Path) -> None:
-    done = bilex("export", "run")
-    assert (done.code, done.err) == (0, "")
-    assert done.out == (work / "run" / "lexicon.tsv").read_text("utf-8")
+    pairs = [(entry.source, entry.target) for entry in Run.load("run").lexicon]
+    assert bilex("export", "run") == (0, (work / "run" / "lexicon.tsv").read_text("utf-8"), "")
     for form in ("tsv", "jsonl", "muse", "tei"):
         printed = bilex("export", "run", "--format", form)
-        written = bilex("export", "run", "--format", form, "-o", f"out.{form}")
-        assert (written.code, written.out, written.err) == (0, f"out.{form}\n", "")
+        assert bilex("export", "run", "--format", form, "-o", f"out.{form}") == (0, f"out.{form}\n", "")
         assert (work / f"out.{form}").read_text("utf-8") == printed.out
     assert bilex("export", "run", "-o", "again.tsv", "--quiet").out == ""
-
-
-def test_our_own_readers_read_the_lexicon_back(bilex: Bilex, work: Path) -> None:
-    pairs = [(entry.source, entry.target) for entry in Run.load("run").lexicon]
-    for form in ("tsv", "jsonl", "muse", "tei"):
-        bilex("export", "run", "--format", form, "-o", f"out.{form}")
     assert [entry[:2] for entry in Lexicon.load("out.tsv")] == pairs
     assert list(read_pairs("out.muse")) == pairs
     lines = (work / "out.jsonl").read_text("utf-8").splitlines()
@@ -65,15 +56,15 @@ def test_our_own_readers_read_the_lexicon_back(bilex: Bilex, work: Path) -> None
 def test_only_confident_entries_are_written(bilex: Bilex, work: Path) -> None:
     entries = list(Run.load("run").lexicon)
     limit = sorted(entry.confidence or 0.0 for entry in entries)[len(entries) // 2]
-    sure = [entry for entry in entries if (entry.confidence or 0.0) >= limit]
-    assert 0 < len(sure) < len(entries)
+    confident = [entry for entry in entries if (entry.confidence or 0.0) >= limit]
+    assert 0 < len(confident) < len(entries)
     assert bilex("export", "run", "--min-confidence", limit, "-o", "out.tsv").code == 0
-    assert list(Lexicon.load("out.tsv")) == sure
+    assert list(Lexicon.load("out.tsv")) == confident
     lines = bilex("export", "run", "--min-confidence", limit, "--format", "jsonl").out.splitlines()
-    assert [json.loads(line)["confidence"] for line in lines] == [entry.confidence for entry in sure]
+    assert [json.loads(line)["confidence"] for line in lines] == [entry.confidence for entry in confident]
     page = ElementTree.fromstring(bilex("export", "run", "--min-confidence", limit, "--format", "tei").out.encode())
     degrees = [float(cit.attrib["cert"]) for cit in page.iter("{http://www.tei-c.org/ns/1.0}cit")]
-    assert sorted(degrees) == sorted(entry.confidence or 0.0 for entry in sure)
+    assert sorted(degrees) == sorted(entry.confidence or 0.0 for entry in confident)
     refused(
         bilex("export", "run", "--format", "vec", "-o", "out.vec", "--min-confidence", 0.5), "--min-confidence", code=2
     )
@@ -95,17 +86,18 @@ def test_our_own_readers_read_the_vectors_back(bilex: Bilex, work: Path, ending:
         assert np.array_equal(back.vectors, vectors)
 
 
-@pytest.mark.parametrize(("form", "binary"), [("vec", False), ("bin", True)])
-def test_gensim_reads_the_vectors_back(bilex: Bilex, work: Path, form: str, binary: bool) -> None:
+def test_gensim_reads_the_vectors_back(bilex: Bilex, work: Path) -> None:
     models = pytest.importorskip("gensim.models")
-    bilex("export", "run", "--format", form, "-o", f"mapped.{form}")
     run = Run.load("run")
-    source, target = (
-        models.KeyedVectors.load_word2vec_format(f"mapped.{name}.{form}", binary=binary) for name in ("src", "trg")
-    )
-    assert tuple(source.index_to_key) == run.source.words
-    assert np.array_equal(source.vectors, run.space.source)
-    word = run.lexicon.source[0]  # the point of it all: a source word's neighbours among the target words
+    for form in ("vec", "bin"):
+        bilex("export", "run", "--format", form, "-o", f"mapped.{form}")
+        source, target = (
+            models.KeyedVectors.load_word2vec_format(f"mapped.{name}.{form}", binary=form == "bin")
+            for name in ("src", "trg")
+        )
+        assert tuple(source.index_to_key) == run.source.words
+        assert np.array_equal(source.vectors, run.space.source)
+    word = run.lexicon.source[0]  # a source word's neighbours among the target words
     assert target.similar_by_vector(source[word], topn=1)[0][0] == run.translate(word, 1, retrieval="nn")[0].word
 
 
@@ -116,8 +108,8 @@ def test_one_side_is_one_file_of_that_name(bilex: Bilex, work: Path) -> None:
     assert not list(work.glob("t.*.bin"))
 
 
-def test_a_reviewed_lexicon_goes_out_as_it_was_reviewed(bilex: Bilex, work: Path) -> None:
-    refused(bilex("export", "run", "--format", "tei", "--reviewed"), "nobody has reviewed this run yet")
+def test_a_reviewed_lexicon_has_the_decisions_applied(bilex: Bilex, work: Path) -> None:
+    refused(bilex("export", "run", "--format", "tei", "--reviewed"), "bilex explore")
     first, second, third, *_ = [(entry.source, entry.target) for entry in Run.load(work / "run").lexicon]
     with Reviews(work / "run") as reviews:
         reviews.decide(first, "rejected", version=0)
@@ -132,11 +124,11 @@ def test_a_reviewed_lexicon_goes_out_as_it_was_reviewed(bilex: Bilex, work: Path
     assert found[third[0]] == third[1]
     assert list(found)[:2] == [second[0], third[0]]
     outcome = bilex("export", "run", "--format", "muse", "--reviewed")
-    assert "1 pair with a space" in outcome.err
+    assert outcome.err.count("warning") == 1
     muse = outcome.out
     assert f"{third[0]} {third[1]}\n" in muse
     assert not any(line.startswith(f"{first[0]} ") for line in muse.splitlines())
-    refused(bilex("export", "run", "--reviewed"), "--reviewed is for muse and tei", code=2)
+    refused(bilex("export", "run", "--reviewed"), "--reviewed", code=2)
 
 
 def test_what_a_format_cannot_hold_is_left_out_and_counted(bilex: Bilex, hostile: Path, tmp_path: Path) -> None:
@@ -144,22 +136,22 @@ def test_what_a_format_cannot_hold_is_left_out_and_counted(bilex: Bilex, hostile
     done = bilex("export", hostile, "--format", "vec", "-o", tmp_path / "m.vec")
     assert done.code == 0
     assert done.err.count("warning") == 2
-    assert "m.source.vec: 3 words with a space left out (first: 'new york'); safetensors keeps them" in done.err
+    assert "m.source.vec: 3 words" in done.err and "'new york'" in done.err
     kept = tuple(word for word in run.source.words if " " not in word and "\t" not in word)
     assert package.load(tmp_path / "m.source.vec").words == kept
     assert bilex("export", hostile, "--format", "safetensors", "-o", tmp_path / "m.safetensors").err == ""
     assert package.load(tmp_path / "m.source.safetensors").words == run.source.words
     muse = bilex("export", hostile, "--format", "muse")
     spaced = sum(" " in entry.source or " " in entry.target for entry in run.lexicon)
-    assert f"bilex: warning: {spaced} pairs with a space in a word left out" in muse.err
+    assert f"bilex: warning: {spaced} pairs" in muse.err
     assert len(muse.out.splitlines()) == len(run.lexicon) - spaced
     tei = bilex("export", hostile, "--format", "tei")
-    assert "XML does not have" in tei.err
+    assert "XML" in tei.err
     assert "=1+1" in [each.text for each in ElementTree.fromstring(tei.out).iter("{http://www.tei-c.org/ns/1.0}orth")]
     assert "<img" not in tei.out
 
 
-def test_names_of_languages_never_lead_elsewhere(bilex: Bilex, hostile: Path, tmp_path: Path) -> None:
+def test_names_of_languages_never_become_paths(bilex: Bilex, hostile: Path, tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     folder.mkdir(parents=True)
     bilex("export", hostile, "--format", "bin", "-o", folder / "m.bin")
@@ -168,24 +160,23 @@ def test_names_of_languages_never_lead_elsewhere(bilex: Bilex, hostile: Path, tm
     assert names_of_sides("m.vec", "en", "EN") == {"source": "m.source.vec", "target": "m.target.vec"}
 
 
-def test_wrong_usage_is_one_line(bilex: Bilex, work: Path) -> None:
+def test_wrong_usage_is_refused(bilex: Bilex, work: Path) -> None:
     before = contents(work)
-    refused(bilex("export", "run", "--format", "vec"), "name a file with -o", code=2)
-    refused(bilex("export", "run", "--format", "bin", "-o", "m.vec"), "m.vec", "ends in .bin", code=2)
-    refused(bilex("export", "run", "--format", "vec", "-o", ".vec"), "ends in .vec, .txt", code=2)
-    refused(bilex("export", "run", "--side", "both"), "--side is for vectors", code=2)
+    refused(bilex("export", "run", "--format", "vec"), "-o", code=2)
+    refused(bilex("export", "run", "--format", "bin", "-o", "m.vec"), "m.vec", ".bin", code=2)
+    refused(bilex("export", "run", "--format", "vec", "-o", ".vec"), ".vec, .txt", code=2)
+    refused(bilex("export", "run", "--side", "both"), "--side", code=2)
     refused(bilex("export", "run", "--format", "csv"), "'csv'", code=2)
-    refused(bilex("export", "run", "-o", "run/mine.tsv"), "a place outside run", code=2)
-    refused(bilex("export", "none"), "none: this is not a run directory")
-    refused(bilex("export", "run", "-o", "no/such/folder.tsv"), "cannot be written")
+    refused(bilex("export", "run", "-o", "run/mine.tsv"), "run/mine.tsv", code=2)
+    refused(bilex("export", "none"), "none")
+    refused(bilex("export", "run", "-o", "no/such/folder.tsv"), "no/such/folder.tsv")
     assert contents(work) == before
 
 
 def test_a_damaged_run_is_refused(bilex: Bilex, work: Path) -> None:
     with (work / "run" / "lexicon.tsv").open("a") as file:
         file.write("x\ty\t1\t1\t1\tseed\n")
-    refused(bilex("export", "run", "-o", "out.tsv"), "damaged or was changed")
-    shutil.rmtree("run")
+    refused(bilex("export", "run", "-o", "out.tsv"), "lexicon.tsv")
     assert not (work / "out.tsv").exists()
 
 
