@@ -127,10 +127,8 @@ def serve(folder: Path) -> None:
         out, err = ((folder.parent / name).read_text("utf-8") for name in ("out", "err"))
         count = int(os.pread(steps, 20, 0) or b"0")
         os.close(steps)
-        print(
-            json.dumps(FinishedCommand(os.waitstatus_to_exitcode(status), seconds, out, err, count).__dict__),
-            flush=True,
-        )
+        finished = FinishedCommand(os.waitstatus_to_exitcode(status), seconds, out, err, count)
+        print(json.dumps(asdict(finished)), flush=True)
 
 
 if __name__ == "__main__":
