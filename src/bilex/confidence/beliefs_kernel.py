@@ -23,7 +23,7 @@ from bilex.numerics.types import Floats, Indices
 
 __all__ = ["marginals"]
 
-UNLIMITED = 0  # as a capacity
+NO_LIMIT = 0  # as a capacity
 MAX_LOGIT = 300.0  # of either sign: the product of two such odds is still finite
 FORCED = 1e300  # the message of a word that must be matched and has only one edge
 
@@ -118,9 +118,9 @@ def marginals(
     pointers, by_target = transpose(indices, n_targets)
     from_source, from_target = np.ones(indices.size), np.ones(indices.size)
     change = 0.0
-    if target_capacity == UNLIMITED:  # each source decides alone: one update is enough
+    if target_capacity == NO_LIMIT:  # each source decides alone: one update is enough
         update_side(indptr, by_source, odds, from_target, source_capacity, null, from_source)
-    elif source_capacity == UNLIMITED:
+    elif source_capacity == NO_LIMIT:
         update_side(pointers, by_target, odds, from_source, target_capacity, null, from_target)
     else:
         for _ in range(max_rounds):

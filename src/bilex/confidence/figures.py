@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.evaluation.hubness import skewness
+from bilex.evaluation.similarity import average_ranks
 from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.lexicon.text import tsv_cell
 from bilex.matching.graph import RowPairs
 from bilex.methods import flat_options
-from bilex.numerics.types import Floats, Indices
+from bilex.numerics.types import Indices
 from bilex.runs.run import Run
 from bilex.search.engine import Engine
 from bilex.search.space import SharedSpace
@@ -159,7 +160,7 @@ def frequency_agreement(pairs: InducedPairs) -> float | None:
     if not len(pairs):
         return None
     chosen = pairs.known & (pairs.lexicon.score >= np.median(pairs.lexicon.score))
-    return spearman(pairs.rows.source[chosen], pairs.rows.target[chosen])
+    return rank_correlation(pairs.rows.source[chosen], pairs.rows.target[chosen])
 
 
 def is_frequency_ordered(words: Sequence[str]) -> bool:
@@ -173,20 +174,14 @@ def is_frequency_ordered(words: Sequence[str]) -> bool:
         return True
     rising = sum(one <= other for one, other in pairwise(words)) / (len(words) - 1)
     lengths = np.array([len(word) for word in words])
-    return rising < MAX_ALPHABETICAL and (spearman(np.arange(len(words)), lengths) or 0.0) > MIN_ZIPF
+    return rising < MAX_ALPHABETICAL and (rank_correlation(np.arange(len(words)), lengths) or 0.0) > MIN_ZIPF
 
 
-def spearman(first: Indices, second: Indices) -> float | None:
-    """Return the rank correlation of two columns; None if there are few values or all are the same."""
+def rank_correlation(first: Indices, second: Indices) -> float | None:
+    """Return Spearman's correlation of two columns; None if there are few values or all are the same."""
     if len(first) < MIN_PAIRS or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
-    return float(np.corrcoef(mean_ranks(first), mean_ranks(second))[0, 1])
-
-
-def mean_ranks(values: Indices) -> Floats:
-    """Rank values; equal ones share the mean of their ranks."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return float(np.corrcoef(average_ranks(first), average_ranks(second))[0, 1])
 
 
 def seed_agreement(

@@ -87,11 +87,11 @@ class Chart:
         """Return the ticks of the horizontal axis: where they lie, and their labels."""
         low, high = self.x_range
         ticks = [tick for tick in nice_ticks(low, high, 6, self.whole) if low <= tick <= high]
-        return [(self.x(tick), label) for tick, label in zip(ticks, tick_labels(ticks), strict=True)]
+        return [(self.x(tick), label) for tick, label in zip(ticks, number_labels(ticks), strict=True)]
 
     def y_ticks(self) -> list[tuple[float, str]]:
         """Return the ticks of the vertical axis: where they lie, and their labels."""
-        labels = [f"{tick:.0%}" for tick in self.y_values] if self.percent else tick_labels(self.y_values)
+        labels = [f"{tick:.0%}" for tick in self.y_values] if self.percent else number_labels(self.y_values)
         return [(self.y(tick), label) for tick, label in zip(self.y_values, labels, strict=True)]
 
     def x(self, value: float) -> float:
@@ -128,7 +128,7 @@ def nice_ticks(low: float, high: float, about: int, whole: bool = False) -> list
     return [round(place * step, 12) for place in range(first, last + 1)]
 
 
-def tick_labels(ticks: Sequence[float]) -> list[str]:
+def number_labels(ticks: Sequence[float]) -> list[str]:
     """Write numbers with as many digits as distinguish them."""
     step = min((b - a for a, b in pairwise(ticks)), default=1.0)
     digits = max(0, -math.floor(math.log10(step) + 1e-9))

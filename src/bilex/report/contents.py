@@ -22,7 +22,7 @@ from bilex.search.engine import Engine
 __all__ = ["doubtful_entries", "entry_samples", "hub_words", "iteration_charts", "matched_chart", "score_chart"]
 
 MAX_SAMPLE = 10
-MAX_HUBS = 8
+MAX_HUB_WORDS = 8
 MAX_HUB_EXAMPLES = 3
 COMPETITORS = 5
 RANK_BANDS = 20
@@ -89,7 +89,7 @@ class HubWord:
 def hub_words(nearest: Indices, words: Sequence[str], others: Sequence[str]) -> list[HubWord]:
     """Return the words that are most often the nearest neighbour (`nearest`, one row for each of the others)."""
     counts = np.bincount(nearest, minlength=len(words))
-    rows = np.argsort(-counts, kind="stable")[:MAX_HUBS]
+    rows = np.argsort(-counts, kind="stable")[:MAX_HUB_WORDS]
     return [
         HubWord(
             words[row],

@@ -26,7 +26,7 @@ ITERATION_TABLE_END = 4  # a long table shows so many iterations of its beginnin
 
 
 @dataclass(frozen=True)
-class Side:
+class PageLanguage:
     """A language on the page."""
 
     label: str
@@ -34,7 +34,7 @@ class Side:
     words: int
 
     @classmethod
-    def of(cls, embeddings: Embeddings, label: str) -> Side:
+    def of(cls, embeddings: Embeddings, label: str) -> PageLanguage:
         """Describe the vectors of a language; `label` is for those without a name."""
         return cls(embeddings.name or label, guess_language(embeddings.name), len(embeddings))
 
@@ -42,7 +42,7 @@ class Side:
 def render_report(run: Run, engine: Engine | None = None) -> str:
     """Return the report of a run as HTML; the same run gives the same bytes."""
     info, pairs, space, verdict = run.info, induced_pairs(run), run.space, run.verdict
-    source, target = Side.of(run.source, "source"), Side.of(run.target, "target")
+    source, target = PageLanguage.of(run.source, "source"), PageLanguage.of(run.target, "target")
     style = read_resource("style.css")
     gaps = [each["certificate_gap"] for each in info["iterations"]]
     proved = bool(gaps) and all(gap is not None for gap in gaps)
