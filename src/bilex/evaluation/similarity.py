@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from bilex.errors import BilexError
 from bilex.evaluation.similarity_sets import SimilarityPair, read_similarity_set
-from bilex.numerics.types import Floats, Vectors
+from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings
 
@@ -199,7 +199,7 @@ def spearman(x: Floats, y: Floats) -> float:
     return pearson(average_ranks(x), average_ranks(y))
 
 
-def average_ranks(values: Floats) -> Floats:
+def average_ranks(values: Floats | Indices) -> Floats:
     """Rank from 1 upwards; equal values share the mean of their ranks."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse])
