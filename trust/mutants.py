@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import copy
 import hashlib
-import itertools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product, takewhile
 
-__all__ = ["Mutant", "mutants"]
+__all__ = ["Mutant", "around", "mutants"]
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -71,7 +71,7 @@ def mutants(source: str) -> Iterator[Mutant]:
         nodes = list(ast.walk(top))
         places = {node: place for place, node in enumerate(nodes)}
         parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
-        for original, negate in itertools.product(nodes, (False, True)):
+        for original, negate in product(nodes, (False, True)):
             if id(original) in skipped or not mutate(copy.copy(original), negate):
                 continue
             statement, function = place_of(original, parents)
@@ -165,3 +165,21 @@ def exchange_node(node: ast.AST) -> bool:
         case _:
             return False
     return True
+
+
+def around(before: str, after: str, context: int = 30) -> tuple[str, str]:
+    """Shorten two lines to where they differ, and a little before and after that."""
+    start = same_length(before, after)
+    same = same_length(before[start:][::-1], after[start:][::-1])
+    first = start - context if start > context + 10 else 0
+
+    def part(line: str) -> str:
+        last = len(line) - same + context if same > context + 10 else len(line)
+        return "…" * (first > 0) + line[first:last] + "…" * (last < len(line))
+
+    return part(before), part(after)
+
+
+def same_length(one: str, other: str) -> int:
+    """Return the length of the part that is the same at the start."""
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))

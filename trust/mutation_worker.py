@@ -32,13 +32,15 @@ from typing import Any, NoReturn
 
 import pytest
 
-from trust.mutants import Mutant, mutants
+from trust.mutants import Mutant, around, mutants
 
 ROOT = Path(__file__).parent.parent
 MODULES = (
     "model.theta",
     "model.prior",
     "model.maps",
+    "model.weights",
+    "matching.graph",
     "matching.solver",
     "matching.candidates",
     "em.em",
@@ -117,7 +119,7 @@ def reasons() -> dict[str, dict[str, str]]:
 
 def reason(result: dict[str, Any]) -> str:
     """Return why a mutant cannot be noticed, or an empty text if the reason is not known."""
-    return reasons().get(result["module"], {}).get(f"{result['before']} -> {result['after']}", "")
+    return reasons().get(result["module"], {}).get(" -> ".join(around(result["before"], result["after"])), "")
 
 
 def put_in(module: ModuleType, mutant: Mutant) -> None:
