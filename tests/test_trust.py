@@ -39,13 +39,13 @@ def test_the_page_is_written_from_the_figures() -> None:
 
 def test_a_page_holds_all_figures(result: dict[str, Any]) -> None:
     text = page({"fires": result})
-    for line in ("## Fires", "All is well: 2001-02-03, 2 cores, 1,234 s.", "| fires | 1,000 |", "| hall | 1,000 |"):
+    for line in ("## Fires", "Passed: 2001-02-03, 2 cores, 1,234 s.", "| fires | 1,000 |", "| hall | 1,000 |"):
         assert f"\n{line}\n" in text
     assert "| put out \\| left | 0.25 |" in text
     assert "**Failed**" in page({"fires": {**result, "ok": False}})
 
 
-def test_parts_are_run_kept_and_fail_loudly(
+def test_parts_are_run_and_kept_and_a_failure_is_shown(
     result: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "PARTS", ("fires", "floods"))
@@ -69,7 +69,7 @@ def test_parts_are_run_kept_and_fail_loudly(
 
 
 @pytest.mark.parametrize("name", trust.PARTS)
-def test_every_part_says_what_it_tries(name: str) -> None:
+def test_every_part_describes_itself(name: str) -> None:
     module = __import__(f"trust.{name}", fromlist=["run"])
     assert module.TITLE and callable(module.run)
     assert re.search(r"\.$", str(module.__doc__).strip())

@@ -1,10 +1,10 @@
-"""Long trials of what bilex promises: crashes, load, hostile input. ``make trust`` runs them, ``make test`` short ones.
+"""Long tests of what bilex promises: crashes, load, hostile input. ``make trust`` runs them, ``make test`` short ones.
 
-Each part is a module of this folder, named in `PARTS`, with a ``TITLE``, a docstring that says what is tried, and
+Each part is a module of this folder, named in `PARTS`, with a ``TITLE``, a docstring that describes the test, and
 
     run(quick: bool) -> dict
 
-which tries it and gives the ``figures`` (a dict of label: figure), whether all is well (``ok``), and where they help
+which runs it and returns the ``figures`` (a dict of label: figure), whether it passed (``ok``), and where they help
 ``tables`` (a list of dicts with ``title``, ``columns`` and ``rows``), all of it JSON. ``python -m trust NAME`` runs a
 part, keeps its result in docs/trust.json and writes docs/trust.md from that file.
 """

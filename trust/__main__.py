@@ -1,4 +1,4 @@
-"""Run the long trials: ``make trust``, or ``python -m trust [NAME...]``."""
+"""Run the long tests: ``make trust``, or ``python -m trust [NAME...]``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JSON, PAGE = "trust.json", "trust.md"
 
 
 def try_part(name: str, *, quick: bool = False, **fuzzing: Any) -> dict[str, Any]:
-    """Run a part and say where and when that was; some options are the fuzzer's own."""
+    """Run a part, and return its result with the place and the time; `fuzzing` are options of the fuzzer."""
     module = import_module(f"trust.{name}")
     started = time.perf_counter()
     result: dict[str, Any] = module.run(quick, **(fuzzing if name == "fuzz" else {}))
@@ -37,7 +37,7 @@ def try_part(name: str, *, quick: bool = False, **fuzzing: Any) -> dict[str, Any
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Read the results there are."""
+    """Read the results so far."""
     path = folder / JSON
     results: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
     return results

@@ -1,11 +1,10 @@
-"""All tests are run, and it is counted which lines and branches of bilex none of them reaches.
+"""All tests are run, and the lines and branches of bilex that none of them reaches are counted.
 
 A branch is one way out of a condition or a loop: all have to be taken. Processes that tests start are counted too.
-What numba compiles cannot be followed, so the kernels' tests are run once more as plain Python. The generator of an
-instruction for the CPU (`tile` in `search/int8_kernel.py`), which is run when numba compiles, and annotations do not
-count;
-what needs packages that `make install` does not install (PyTorch) counts as not reached. At least 95% of lines and
-branches together have to be reached. `make coverage` is this part.
+Code that numba compiles cannot be traced, so the kernels' tests are run once more as plain Python. Annotations and the
+generator of a CPU instruction (`tile` in `search/int8_kernel.py`), which runs when numba compiles, do not count; what
+needs packages that `make install` does not install (PyTorch) counts as not reached. At least 95% of lines and branches
+together have to be reached. `make coverage` is this part.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ __all__ = ["TITLE", "run"]
 
 TITLE = "Lines and branches that tests reach"
 ROOT = Path(__file__).parent.parent
-ENOUGH = 0.95
+MIN_REACHED = 0.95
 AS_PYTHON = (
     "tests/matching/test_solver_kernel.py",
     "tests/vectors/test_parse_kernel.py",
@@ -34,7 +33,6 @@ AS_PYTHON = (
     "tests/search/test_int8_kernel.py",
     "tests/search/test_reuse.py",
     "tests/vectors/test_text.py",
-    "tests/model/test_edge_prior.py",
     "tests/confidence/test_posterior.py",
     "tests/web/test_lookup.py",
     # Compiled code is silent when a number overflows, numpy's is not, and these count the warnings.
@@ -42,13 +40,13 @@ AS_PYTHON = (
     "--deselect=tests/vectors/test_text.py::test_words_with_spaces_in_the_first_line_without_header",
     "--deselect=tests/vectors/test_text.py::test_zero_vectors",
 )
-# It may take a second, which is not enough while lines are counted.
+# It has a time limit of a second, which is too short while lines are counted.
 TOO_SLOW = "--deselect=tests/attacks/test_vectors.py::test_a_gzip_bomb"
 COUNTS = ("num_statements", "covered_lines", "num_branches", "covered_branches")
 
 
 def run(quick: bool) -> dict[str, Any]:
-    """Run all tests; in a hurry, those of one module, of which nothing may be missing."""
+    """Run all tests; if `quick`, those of one module, which have to reach all of it."""
     if quick:
         with tempfile.TemporaryDirectory() as name:
             measure(Path(name), ["tests/model/test_prior.py"])
@@ -61,7 +59,7 @@ def run(quick: bool) -> dict[str, Any]:
 
 
 def measure(folder: Path, tests: Sequence[str], **environment: str) -> None:
-    """Run tests and write down what they reach; they have to pass."""
+    """Run tests and record what they reach; they have to pass."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "coverage", "run", "-m", "pytest", "-p", "no:cacheprovider", *tests]
     ended = subprocess.run(command, cwd=ROOT, env=variables(folder) | environment, check=False, capture_output=True)
@@ -70,13 +68,13 @@ def measure(folder: Path, tests: Sequence[str], **environment: str) -> None:
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """Give the environment, without that of a coverage run that this one is part of."""
+    """Return the environment, without that of a coverage run that this one is part of."""
     rest = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     return rest | {"COVERAGE_FILE": str(folder / "data")}
 
 
 def report(folder: Path) -> dict[str, dict[str, int]]:
-    """Put all that was written down together; give the counts of each file."""
+    """Combine what was recorded, and return the counts of each file."""
     for command in (["combine", "--quiet"], ["json", "--quiet", "--fail-under=0", "-o", str(folder / "report.json")]):
         subprocess.run([sys.executable, "-m", "coverage", *command], cwd=ROOT, env=variables(folder), check=True)
     files = json.loads((folder / "report.json").read_text("utf-8"))["files"]
@@ -93,19 +91,19 @@ def summary(files: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
     rows = [[package, *figures(counts)] for package, counts in sorted(packages.items())]
     lines, branches, share = figures(total)
     return {
-        "ok": reached(total) >= ENOUGH,
+        "ok": reached(total) >= MIN_REACHED,
         "figures": {"lines reached": lines, "branches reached": branches, "share of both": share},
         "tables": [{"title": "By package", "columns": ["package", "lines", "branches", "share"], "rows": rows}],
     }
 
 
 def reached(counts: Mapping[str, int]) -> float:
-    """Give the part of lines and branches that was reached."""
+    """Return the share of lines and branches that was reached."""
     return (counts["covered_lines"] + counts["covered_branches"]) / (counts["num_statements"] + counts["num_branches"])
 
 
 def figures(counts: Mapping[str, int]) -> list[str]:
-    """Write counts down."""
+    """Return the counts as text."""
     lines = f"{counts['covered_lines']:,} of {counts['num_statements']:,}"
     branches = f"{counts['covered_branches']:,} of {counts['num_branches']:,}"
     return [lines, branches, f"{reached(counts):.1%}"]

@@ -1,4 +1,4 @@
-"""docs/trust.md, written from docs/trust.json and from nothing else."""
+"""Write docs/trust.md from docs/trust.json alone."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ __all__ = ["page"]
 
 HEAD = """# Trust
 
-What was tried to break bilex, and what came of it. `make trust` runs all of it and writes this page from
+How we tried to break bilex, and the results. `make trust` runs all of it and writes this page from
 `docs/trust.json`; `python -m trust NAME` runs one part; `make test` runs short versions of the same code."""
 
 
 def page(results: dict[str, Any]) -> str:
-    """Write the whole page."""
+    """Return the whole page."""
     return "\n\n".join([HEAD, *(text for part in results.values() for text in section(part))]) + "\n"
 
 
 def section(part: dict[str, Any]) -> Iterator[str]:
-    """Write a part: what is tried, where and when it was, its figures."""
+    """Return a part: what is tried, where and when, and its figures."""
     yield f"## {part['title']}"
     yield part["about"]
-    yield f"{'All is well' if part['ok'] else '**Failed**'}: {part['when']}, {part['machine']}, {part['seconds']:,} s."
+    yield f"{'Passed' if part['ok'] else '**Failed**'}: {part['when']}, {part['machine']}, {part['seconds']:,} s."
     yield table(("", ""), part["figures"].items())
     for extra in part.get("tables", ()):
         yield f"**{extra['title']}**"
@@ -30,14 +30,14 @@ def section(part: dict[str, Any]) -> Iterator[str]:
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Write a table."""
+    """Return a table."""
     columns = list(columns)
     lines = [columns, ["---"] * len(columns), *([cell(value) for value in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def cell(value: Any) -> str:
-    """Write a figure, so that it fits into a table."""
+    """Return a figure as the text of a table's cell."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
