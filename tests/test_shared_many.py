@@ -34,7 +34,8 @@ def europe(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{name}.txt").write_text("\n".join(random.Random(0).sample(lines, 1000)) + "\n", "utf-8")
         seeds += ["--seed", f"{name}={folder / name}.txt"]
     files = [f"{name}={DATA / file}" for name, file in FILES.items()]
-    options = ["--method", "ruder2018", "--max-rank", "4000", "--limit", "12000", "--no-report", "--quiet"]
+    options = ["--method", "ruder2018", "--max-rank", "1500", "--limit", "4000", "--max-iterations", "5"]
+    options += ["--no-report", "--quiet"]
     assert cli.run(["induce-many", *files, "-o", str(folder / "out"), *seeds, *options]) == 0
     return folder / "out"
 
