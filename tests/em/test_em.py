@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -339,3 +340,18 @@ def test_row_pairs_of_a_seed_may_come_in_any_order() -> None:
     seed = data.seed(20)
     shuffled = RowPairs(seed.source[::-1].copy(), seed.target[::-1].copy())
     assert pairs_of(run_fit(data, seed).matching) == pairs_of(run_fit(data, shuffled).matching)
+
+
+def test_each_side_is_mapped_once_for_each_theta(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = {"source": 0, "target": 0}
+    for side in calls:
+        original = getattr(Theta, f"map_{side}")
+
+        def counted(theta: Theta, vectors: np.ndarray, side: str = side, original: Any = original) -> np.ndarray:
+            calls[side] += 1
+            return np.asarray(original(theta, vectors))
+
+        monkeypatch.setattr(Theta, f"map_{side}", counted)
+    result = run_fit(planted(13, n=60, noise=0.4), 12, map="cca", annealing=6.0)
+    thetas = len(result.iterations) + 1  # the first is the seed's
+    assert calls == {"source": thetas, "target": thetas}
