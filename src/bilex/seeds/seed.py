@@ -104,22 +104,26 @@ def find_seed(seed: SeedLike, source: Embeddings, target: Embeddings) -> Seed:
     BilexError
         If not a single pair is in both vocabularies; the message says what to do.
     """
-    if isinstance(seed, str) and seed == IDENTICAL:
-        return identical_words(source, target)
-    if isinstance(seed, str) and seed == NUMERALS:
-        return identical_words(source, target, NUMERAL, NUMERALS)
-    if isinstance(seed, str) and seed == UNSUPERVISED:
-        rows, columns = couple(source.vectors, target.vectors, SIZES[0])
-        return Seed(UNSUPERVISED, rows, columns, len(rows))
-    if isinstance(seed, str | os.PathLike) and is_reviewed(seed):
-        return from_review(os.fspath(seed), source, target)
+    if isinstance(seed, str) and seed in SEED_NAMES:
+        return seed_without_pairs(seed, source, target)
     if isinstance(seed, str | os.PathLike):
-        return from_file(os.fspath(seed), source, target)
+        read = from_review if is_reviewed(seed) else from_file
+        return read(os.fspath(seed), source, target)
     pairs = list(seed)
     found = look_up(pairs, source, target, "pairs")
     if not len(found):
         raise BilexError(f"none of the {len(pairs)} seed pairs is in both vocabularies; check their order and case")
     return replace(found, reviewed=isinstance(seed, GuessedPairs))
+
+
+def seed_without_pairs(seed: str, source: Embeddings, target: Embeddings) -> Seed:
+    """Find the pairs of a seed that needs no dictionary."""
+    if seed == IDENTICAL:
+        return identical_words(source, target)
+    if seed == NUMERALS:
+        return identical_words(source, target, NUMERAL, NUMERALS)
+    rows, columns = couple(source.vectors, target.vectors, SIZES[0])
+    return Seed(UNSUPERVISED, rows, columns, len(rows))
 
 
 def check_seed(seed: str) -> None:
