@@ -34,8 +34,8 @@ def make_run(dimensions: int) -> Run:
     target = unit(source + 0.3 * rng.normal(size=source.shape).astype(np.float32))
     letters = np.array(list("abcdefghijklmnopqrstuvwxyzéü"))
     spelt = ["".join(word) for word in rng.choice(letters, (2 * WORDS, 7))]
-    words = tuple(f"{word}{row % 7}" for row, word in enumerate(spelt[:WORDS]))
-    others = tuple(f"{word}{row % 7}" for row, word in enumerate(spelt[WORDS:]))
+    words = tuple(f"{word}{row}" for row, word in enumerate(spelt[:WORDS]))
+    others = tuple(f"{word}{row}" for row, word in enumerate(spelt[WORDS:]))
     rows, crowding = np.arange(WORDS), np.full(WORDS, 0.3)
     space = SharedSpace(source, target, crowding, crowding, rows, rows)
     mutual, ranks = rng.random(WORDS) < 0.5, rng.integers(1, 50, WORDS)
