@@ -151,7 +151,8 @@ def fit(
         return fit_seed_only(source, target, seed, method, context)
     if prior.capacities.sources_choose:
         reverse = method.with_changes({"prior": method.prior.kind.replace("many-to-one", "one-to-many")})
-        other = fit(target, source, seed.mirrored(), reverse, prior.mirrored(), context)
+        swapped = RowPairs(seed.target, seed.source)  # in the same order, so that sums are the same
+        other = fit(target, source, swapped, reverse, prior.mirrored(), context)
         return Fit(other.theta.mirrored(), other.matching.mirrored(), other.iterations, other.stopped)
     pairs = source[seed.source], target[seed.target]
     if method.supervision == "fixed":
