@@ -1,7 +1,4 @@
-"""Slow, obvious answers to compare the fast code with, each written straight from its definition.
-
-Nothing here shares code with bilex: sums over all edge subsets, full sorts, textbook formulas, float64 throughout.
-"""
+"""Slow, obvious reference implementations, each written from its definition in float64, without code of bilex."""
 
 from __future__ import annotations
 
@@ -48,7 +45,7 @@ def allowed(
     target_capacity: int | None,
     null: bool = True,
 ) -> bool:
-    """Say whether a set of pairs is one that the prior allows."""
+    """Check whether a set of pairs is allowed by the capacities."""
     pairs = list(pairs)
     if len(set(pairs)) != len(pairs) or not set(pairs) <= set(edges):
         return False
@@ -63,7 +60,7 @@ def allowed(
 def best_by_subsets(
     edges: Edges, source_capacity: int | None, target_capacity: int | None, null: bool = True
 ) -> tuple[float, list[tuple[int, int]]]:
-    """Try every subset of the edges: the largest weight of an allowed one, and that subset."""
+    """Try every subset of the edges; return the largest weight of an allowed one, and that subset."""
     best, best_pairs = -np.inf, list[tuple[int, int]]()
     for pairs in subsets(list(edges)):
         if allowed(pairs, edges, source_capacity, target_capacity, null):
@@ -74,7 +71,7 @@ def best_by_subsets(
 
 
 def subsets(pairs: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], ...]]:
-    """List all subsets, from the empty one to the whole."""
+    """List all subsets, smallest first."""
     return itertools.chain.from_iterable(itertools.combinations(pairs, size) for size in range(len(pairs) + 1))
 
 
@@ -96,7 +93,7 @@ def assignment_with_dummies(edges: Edges, n_sources: int, n_targets: int) -> tup
     """Solve 1:1 as the appendix does: a private dummy of weight 0 for every vertex, then a perfect matching.
 
     Row j is source j, row n_sources + i the dummy of target i; column i is target i, column n_targets + j the dummy
-    of source j. Dummies meet each other freely, so that the ones that are not needed do not get in the way.
+    of source j. Two dummies may always be paired, at weight 0.
     """
     size = n_sources + n_targets
     forbidden = -1e6 * (1 + max((abs(weight) for weight in edges.values()), default=0))
@@ -126,7 +123,7 @@ def best_by_linear_program(
 
 
 def perfect_then_delete(edges: Edges, n: int) -> float:
-    """Solve what the paper warns against: a perfect matching of n × n words, then its edges of weight > 0."""
+    """Do what the paper warns against: find a perfect matching of n × n words and keep its edges of weight > 0."""
     weights = np.full((n, n), -1e6)
     for (source, target), weight in edges.items():
         weights[source, target] = weight
@@ -135,7 +132,7 @@ def perfect_then_delete(edges: Edges, n: int) -> float:
 
 
 def doubled(edges: Edges, n_sources: int, n_targets: int) -> Edges:
-    """Copy every vertex, and every edge between all copies: the literal reading of a 2:2 prior."""
+    """Copy every vertex, and every edge between all copies: the naive reading of a 2:2 prior."""
     return {
         (source + a * n_sources, target + b * n_targets): weight
         for (source, target), weight in edges.items()
@@ -148,26 +145,26 @@ def doubled(edges: Edges, n_sources: int, n_targets: int) -> Edges:
 
 
 def score_matrix(queries: NDArray[Any], targets: NDArray[Any]) -> Array:
-    """All inner products in float64, summed alike for every pair so that equal rows have equal scores."""
+    """Compute all inner products in float64, in the same order for every pair so that equal rows have equal scores."""
     left, right = queries.astype(np.float64), targets.astype(np.float64)
     return np.asarray((left[:, None, :] * right[None, :, :]).sum(axis=2))
 
 
 def full_sort_top_k(queries: NDArray[Any], targets: NDArray[Any], k: int) -> tuple[NDArray[np.int64], Array]:
-    """Sort all targets of each query, largest score first and ties by lower index, and take k."""
+    """Sort all targets of each query, largest score first and ties by lower index; return the first k."""
     scores = score_matrix(queries, targets)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     return order, np.take_along_axis(scores, order, axis=1)
 
 
 def full_sort_rank(queries: NDArray[Any], targets: NDArray[Any], chosen: NDArray[np.int64]) -> list[int]:
-    """Look up the place, from 1, of each chosen target in the full sort."""
+    """Return the rank, from 1, of each chosen target in the full sort."""
     order, _ = full_sort_top_k(queries, targets, len(targets))
     return [list(row).index(column) + 1 for row, column in zip(order, chosen, strict=True)]
 
 
 def csls(mapped: NDArray[Any], targets: NDArray[Any], k: int) -> Array:
-    """Cross-domain similarity local scaling (Conneau et al. 2018): 2 cos(x, y) - r(x) - r(y).
+    """Compute cross-domain similarity local scaling (Conneau et al. 2018): 2 cos(x, y) - r(x) - r(y).
 
     r(x) is the mean cosine of x and its k nearest targets, r(y) that of y and its k nearest mapped sources.
     """
@@ -189,13 +186,13 @@ def random_orthogonal(rng: np.random.Generator, dimension: int) -> Array:
 
 
 def log_normal(x: NDArray[Any], mean: NDArray[Any]) -> float:
-    """The log-density of N(mean, I) at x."""
+    """Compute the log-density of N(mean, I) at x."""
     difference = np.asarray(x, np.float64) - np.asarray(mean, np.float64)
     return float(-0.5 * difference @ difference - 0.5 * len(difference) * np.log(2 * np.pi))
 
 
 def weight_matrix(omega: Array, mu: Array, source: NDArray[Any], target: NDArray[Any]) -> Array:
-    """w[j, i] = log p(t_i | s_j) - log p(t_i), from the two densities."""
+    """Compute w[j, i] = log p(t_i | s_j) - log p(t_i) from the two densities."""
     means = [omega @ s.astype(np.float64) for s in source]
     return np.array([[log_normal(t, mean) - log_normal(t, mu) for t in target] for mean in means])
 
@@ -210,7 +207,7 @@ def log_likelihood(
     null: bool,
     log_odds: float,
 ) -> float:
-    """log p(T, m | S): every copy of a target is drawn from its source, or from the null distribution."""
+    """Compute log p(T, m | S): every copy of a target is drawn from its source, or from the null distribution."""
     total = 0.0
     for i, t in enumerate(target):
         sources = [j for j, matched in pairs if matched == i]

@@ -145,7 +145,7 @@ def test_the_duals_of_another_matching_are_a_start(capacities: Capacities) -> No
     assert warm.objective == pytest.approx(cold.objective, rel=1e-12)
 
 
-def test_literal_copying_for_2_2_is_degenerate_and_ours_is_not() -> None:
+def test_copying_the_vertices_for_2_2_only_doubles_the_1_1_matching() -> None:
     # Every word has a clear first choice, and a second one that is worth having too.
     edges = {(0, 0): 5.0, (0, 1): 2.0, (1, 1): 4.0, (1, 2): 2.0, (2, 2): 3.0, (2, 0): 1.0}
     once, pairs_once = oracles.best_by_subsets(edges, 1, 1)

@@ -75,11 +75,11 @@ def test_products_are_exact_and_compared_with_both_levels(n: int, m: int, dimens
     rng = np.random.default_rng(2)
     queries, targets = rows(3, n, dimension), rows(4, m, dimension)
     tiles = int8.prepare_targets(targets)
-    shifted, _, _ = int8.prepare_queries(queries, tiles)
+    shifted = int8.prepare_queries(queries, tiles).shifted
     q, t, scales = rounded_rows(queries)[0], rounded_rows(targets)[0], rounded_rows(targets)[1][0]
     scores = (q.astype(int) @ t.T.astype(int)).astype(np.float32) * scales
     for start in range(0, n, int8.ROWS):
-        for chunk in range(tiles[3].shape[1]):
+        for chunk in range(tiles.bounds.shape[1]):
             block = scores[start : start + int8.ROWS, chunk * int8.WIDTH : (chunk + 1) * int8.WIDTH]
             levels = np.full((int8.ROWS, 2), np.inf, np.float32)
             levels[: len(block)] = rng.choice(block.ravel(), (len(block), 2))  # so that equality happens
@@ -96,14 +96,14 @@ def test_the_error_margin_is_above_every_error() -> None:
         queries, targets = rows(seed, 40, 60, scale), rows(seed + 10, 80, 60)
         tiles = int8.prepare_targets(targets)
         (q, facts, _), (t, target_facts, _) = rounded_rows(queries), rounded_rows(targets)
-        slack = int8.prepare_queries(queries, tiles)[2]
+        slack = int8.prepare_queries(queries, tiles).slack
         near = (q.astype(int) @ t.T.astype(int)) * facts[0].astype(float)[:, None] * target_facts[0].astype(float)
         errors = np.abs(queries.astype(float) @ targets.T.astype(float) - near)
         sizes = np.linalg.norm(queries.astype(float), axis=1) * np.linalg.norm(targets, axis=1).max()
         margin = getattr(int8.error_margin, "py_func", int8.error_margin)
         for row in range(40):
             for column in range(80):
-                bound = margin(facts, row, tiles[3], column // int8.WIDTH, slack)
+                bound = margin(facts, row, tiles.bounds, column // int8.WIDTH, slack)
                 assert errors[row, column] <= bound < 0.1 * sizes[row]
 
 

@@ -65,12 +65,12 @@ class Int8Filter:
     def search(self, queries: Vectors, best: Floats, where: Indices) -> None:
         """Merge all targets into the running best k of each query, in place."""
         rounded = int8_kernel.prepare_queries(queries, self.tiles)
-        int8_kernel.search_tiles(queries, self.targets, *rounded, self.tiles, best, where)
+        int8_kernel.search_tiles(queries, self.targets, rounded, self.tiles, best, where)
 
     def count(self, queries: Vectors, level: Floats, chosen: Indices, above: Indices) -> None:
         """Add to `above` how many targets come before the chosen one, whose score is `level`."""
         rounded = int8_kernel.prepare_queries(queries, self.tiles)
-        int8_kernel.count_tiles(queries, self.targets, *rounded, self.tiles, level, chosen, above)
+        int8_kernel.count_tiles(queries, self.targets, rounded, self.tiles, level, chosen, above)
 
 
 def choose_filter(queries: Vectors, targets: Vectors, block: int) -> Float32Filter | Int8Filter:

@@ -15,7 +15,7 @@ bound among the tile's targets, and only the result, one bit for each target, is
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import binding, ir
@@ -34,9 +34,28 @@ WIDTH = 16 * GROUPS  # targets in a tile
 ROUND_UP = np.float32(1 + 2.0**-20)
 
 Bytes = NDArray[np.uint8]
-Tiles = tuple[NDArray[np.int8], NDArray[np.int32], Vectors, Vectors]
-"""The targets' integers in the layout of `pack_targets`; the start of each sum, which undoes the queries' shift by 128
-(the instruction wants one side unsigned); the facts of `quantise`; the largest rounding error and norm of each tile."""
+
+
+class Tiles(NamedTuple):
+    """The targets in tiles.
+
+    `packed` has their integers in the layout of `pack_targets`, `starts` the start of each sum, which undoes the shift
+    of the queries by 128 (the instruction wants one side unsigned), `facts` those of `quantise`, and `bounds` the
+    largest rounding error and norm of each tile.
+    """
+
+    packed: NDArray[np.int8]
+    starts: NDArray[np.int32]
+    facts: Vectors
+    bounds: Vectors
+
+
+class RoundedQueries(NamedTuple):
+    """The queries' integers plus 128, their facts, and a bound on the float32 rounding of their levels."""
+
+    shifted: Bytes
+    facts: Vectors
+    slack: Floats
 
 
 @cache
@@ -130,14 +149,13 @@ def compare_tile(
     shifted: Bytes, start: int, tiles: Tiles, chunk: int, levels: Vectors, masks: NDArray[np.uint64]
 ) -> None:
     """Compare a tile's products with the levels of the queries from `start` on."""
-    packed, starts, facts, _ = tiles
-    quads, first = packed.shape[1], chunk * WIDTH
+    quads, first = tiles.packed.shape[1], chunk * WIDTH
     tile(
         shifted.ctypes.data + start * quads * 4,
         quads * 4,
-        packed.ctypes.data + chunk * GROUPS * quads * 64,
-        starts.ctypes.data + first * 4,
-        facts.ctypes.data + first * 4,
+        tiles.packed.ctypes.data + chunk * GROUPS * quads * 64,
+        tiles.starts.ctypes.data + first * 4,
+        tiles.facts.ctypes.data + first * 4,
         quads,
         levels.ctypes.data,
         masks.ctypes.data,
@@ -158,20 +176,11 @@ def bit_is_set(mask: int, place: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def search_tiles(
-    queries: Vectors,
-    targets: Vectors,
-    shifted: Bytes,
-    facts: Vectors,
-    slack: Floats,
-    tiles: Tiles,
-    best: Floats,
-    where: Indices,
+    queries: Vectors, targets: Vectors, rounded: RoundedQueries, tiles: Tiles, best: Floats, where: Indices
 ) -> None:
-    """Merge all targets into the running best k of each query, as `topk_kernel.scan_block` does with a block.
-
-    `shifted`, `facts` and `slack` come from `prepare_queries`, `tiles` from `prepare_targets`.
-    """
-    k, bounds = best.shape[1], tiles[3]
+    """Merge all targets into the running best k of each query, as `topk_kernel.scan_block` does with a block."""
+    shifted, facts, slack = rounded
+    k, bounds = best.shape[1], tiles.bounds
     levels, masks = np.full((ROWS, 2), np.inf, np.float32), np.zeros((ROWS, 2), np.uint64)
     for chunk in range(bounds.shape[1]):
         first = chunk * WIDTH
@@ -195,19 +204,15 @@ def search_tiles(
 def count_tiles(
     queries: Vectors,
     targets: Vectors,
-    shifted: Bytes,
-    facts: Vectors,
-    slack: Floats,
+    rounded: RoundedQueries,
     tiles: Tiles,
     level: Floats,
     chosen: Indices,
     above: Indices,
 ) -> None:
-    """Count, for each query, the targets that come before `chosen`, as `topk_kernel.count_block` does with a block.
-
-    `level` is the score of the chosen target; the other parameters are those of `search_tiles`.
-    """
-    bounds = tiles[3]
+    """Count, for each query, the targets that come before `chosen`, as `topk_kernel.count_block` does with a block."""
+    shifted, facts, slack = rounded
+    bounds = tiles.bounds
     levels, masks = np.full((ROWS, 2), np.inf, np.float32), np.zeros((ROWS, 2), np.uint64)
     for chunk in range(bounds.shape[1]):
         first = chunk * WIDTH
@@ -272,22 +277,21 @@ def prepare_targets(targets: Vectors) -> Tiles:
     starts = np.zeros(chunks * WIDTH, np.int32)
     starts[:count] = -128 * totals
     bounds = facts[2:].reshape(2, chunks, WIDTH).max(axis=2)
-    return pack_targets(codes), starts, facts, bounds
+    return Tiles(pack_targets(codes), starts, facts, bounds)
 
 
-def prepare_queries(queries: Vectors, tiles: Tiles) -> tuple[Bytes, Vectors, Floats]:
-    """Round the queries: return their integers plus 128, their facts, and the slack of their levels.
+def prepare_queries(queries: Vectors, tiles: Tiles) -> RoundedQueries:
+    """Round the queries to integers.
 
-    The slack bounds the float32 rounding of the levels: a few roundings of terms no larger than these, and underflow
-    below the constant.
+    Their slack covers a few float32 roundings of terms no larger than these, and underflow below the constant.
     """
     facts, codes = np.empty((4, len(queries)), np.float32), np.empty(queries.shape, np.int8)
     quantise(queries, codes, facts, np.empty(len(queries), np.int32))
-    shifted = aligned((-(-len(queries) // ROWS) * ROWS, tiles[0].shape[1] * 4), np.uint8)
+    shifted = aligned((-(-len(queries) // ROWS) * ROWS, tiles.packed.shape[1] * 4), np.uint8)
     shifted[: len(queries), : queries.shape[1]] = codes.astype(np.int16) + 128
-    rounded, error, whole = tiles[2][1:4].astype(np.float64).max(axis=1, initial=0.0)
+    rounded, error, whole = tiles.facts[1:4].astype(np.float64).max(axis=1, initial=0.0)
     terms = facts[1] * (rounded + error) + facts[2] * whole
-    return shifted, facts, np.asarray(terms * 2.0**-20 + 2.0**-100)
+    return RoundedQueries(shifted, facts, np.asarray(terms * 2.0**-20 + 2.0**-100))
 
 
 def pack_targets(codes: NDArray[np.int8]) -> NDArray[np.int8]:
