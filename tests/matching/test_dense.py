@@ -73,6 +73,16 @@ def test_kept_and_forbidden_pairs_do_not_count() -> None:
     assert dense.objective == pytest.approx(gains[linear_sum_assignment(gains, maximize=True)].sum(), rel=1e-9)
 
 
+def test_a_source_with_many_forbidden_targets_still_gets_the_best_of_the_others() -> None:
+    weights = solve_both(5, 3, 40, Prior(log_odds=1.0))[2]
+    best = np.sort(np.argsort(-weights[0])[:20])
+    forbidden = RowPairs(np.zeros(20, np.int64), best)
+    _, dense, weights = solve_both(5, 3, 40, Prior(log_odds=1.0, forbidden=forbidden))
+    weights[0, best] = 0
+    gains = np.maximum(weights, 0)
+    assert dense.objective == pytest.approx(gains[linear_sum_assignment(gains, maximize=True)].sum(), rel=1e-9)
+
+
 def test_one_to_many_is_dense_already() -> None:
     sparse, dense, weights = solve_both(2, 30, 50, Prior.named("one-to-many"))
     assert dense.objective == sparse.objective == pytest.approx(np.maximum(weights.max(axis=0), 0).sum())
