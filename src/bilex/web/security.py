@@ -94,7 +94,7 @@ class AccessGuard:
         return None
 
     def login(self, key: str) -> Response:
-        """Give the browser its cookie and send it to the page, under an address without the key."""
+        """Set the browser's cookie and redirect it to the page, under an address without the key."""
         if self.one_time_key is not None and same_secret(key, self.one_time_key):
             self.one_time_key = None
         elif not same_secret(key, self.token):
