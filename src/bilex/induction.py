@@ -21,8 +21,6 @@ from bilex.search.local import LocalEngine
 from bilex.seeds.seed import IDENTICAL, UNSUPERVISED, SeedLike
 from bilex.vectors.embeddings import Embeddings
 
-__all__ = ["induce", "learn", "read_out"]
-
 
 def induce(
     source: Embeddings,

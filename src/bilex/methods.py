@@ -27,8 +27,6 @@ import msgspec
 
 from bilex.errors import BilexError, InputError
 
-__all__ = ["DEFAULT_METHOD", "METHODS", "OPTIONS", "Method", "Option", "find_method", "read_method"]
-
 MapKind = Literal["orthogonal", "least-squares", "cca"]
 EStepKind = Literal["viterbi", "mutual", "posterior", "sinkhorn"]
 WeightKind = Literal["likelihood", "margin"]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from bilex.confidence.figures import RunFigures
-from bilex.confidence.signs import HUBNESS_LIMITS, SCALES, Sign, read_signs
-from bilex.confidence.verdict import DOUBTFUL, FAILED, SOUND, Verdict, decide_verdict, judge
+from bilex.confidence.signs import DOUBTFUL, FAILED, HUBNESS_LIMITS, SCALES, SOUND, Sign, read_signs
+from bilex.confidence.verdict import Verdict, decide_verdict, judge
 from bilex.em.em import CONVERGED
 from bilex.induction import induce
 from bilex.methods import flat_options

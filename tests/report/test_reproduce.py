@@ -24,7 +24,8 @@ def command(tmp_path: Path, languages: Languages) -> Any:
     ]
 
     def run(**options: Any) -> str | None:
-        info = bilex.induce(*map(bilex.load, paths), **options).info
+        source, target = map(bilex.load, paths)
+        info = bilex.induce(source, target, **options).info
         text, given = command_line(info)
         assert not given
         return None if text is None else text.replace(f"{tmp_path}/", "")

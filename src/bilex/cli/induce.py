@@ -72,7 +72,7 @@ def induce(
     from bilex.cli.estimate import estimate_run
     from bilex.cli.jobs import new_job, old_job
     from bilex.cli.progress import show_progress
-    from bilex.confidence.verdict import FAILED
+    from bilex.confidence.signs import FAILED
     from bilex.files.run_directory import run_directory
     from bilex.induction import induce as learn
     from bilex.report import REPORT, write_report

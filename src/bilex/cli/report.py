@@ -25,7 +25,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
     The page is one HTML file that loads nothing from anywhere; send it, print it, open it on a phone.
     """
     from bilex.cli.progress import show_progress
-    from bilex.confidence.verdict import SOUND
+    from bilex.confidence.signs import SOUND
     from bilex.errors import InputError
     from bilex.files.run_directory import MANIFEST
     from bilex.report import REPORT, write_report

@@ -29,8 +29,6 @@ from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.space import NeighbourLists, SharedSpace
 from bilex.vectors.spelling import SpellingComparison
 
-__all__ = ["EVIDENCE_FEATURES", "EdgeEvidence", "KnownTranslations", "assess_entries", "gather_edge_evidence"]
-
 EVIDENCE_FEATURES = ("posterior", "csls", "above source", "above target", "mutual", "spelling", "rank", "depth")
 FOLDS = 5
 MARGIN = 0.1  # the CSLS score at which a pair is as probable as no pair

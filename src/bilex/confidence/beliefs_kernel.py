@@ -21,8 +21,6 @@ from numba import njit
 from bilex.matching.solver_kernel import transpose
 from bilex.numerics.types import Floats, Indices
 
-__all__ = ["marginals"]
-
 NO_LIMIT = 0  # as a capacity
 MAX_LOGIT = 300.0  # of either sign: the product of two such odds is still finite
 FORCED = 1e300  # the message of a word that must be matched and has only one edge

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from bilex.numerics.types import Floats
 
-__all__ = ["Calibration", "ReliabilityBin", "calibration_error", "fit_calibration", "reliability_bins"]
-
 EXAMPLE_PRECISION = 0.1  # of a coefficient, from one example: p(1 - p) for p about 0.9
 MAX_NEWTON_STEPS = 50
 MAX_LOG_ODDS = 30.0  # beyond it a float cannot tell a probability from 0 or 1

@@ -21,8 +21,6 @@ from bilex.runs.run import Run
 from bilex.search.engine import Engine
 from bilex.search.space import SharedSpace
 
-__all__ = ["MIN_WORDS", "InducedPairs", "RunFigures", "induced_pairs", "measure_run", "seed_agreement"]
-
 FREQUENT_WORDS = 5000  # vocabularies of all sizes are judged by their most frequent words
 MIN_WORDS = 100  # on a side, to judge by
 MIN_PAIRS = 30  # to correlate

@@ -16,8 +16,6 @@ from typing import NamedTuple
 from bilex.matching.graph import Capacities, Graph
 from bilex.numerics.types import Floats
 
-__all__ = ["EdgePosterior", "edge_posterior"]
-
 TOLERANCE = 1e-4
 MAX_ROUNDS = 200
 

@@ -7,8 +7,6 @@ from numba import njit
 
 from bilex.numerics.types import Floats, Indices
 
-__all__ = ["top_two"]
-
 
 @njit(cache=True, nogil=True)
 def top_two(words: Indices, weights: Floats, n_words: int) -> tuple[Indices, Floats]:

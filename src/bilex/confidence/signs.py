@@ -12,8 +12,6 @@ from bilex.confidence.figures import RunFigures
 from bilex.em.em import CONVERGED, SEED_ONLY
 from bilex.numerics.formatting import format_number, format_percent
 
-__all__ = ["DOUBTFUL", "FAILED", "HUBNESS_LIMITS", "SCALES", "SOUND", "Sign", "read_signs"]
-
 SOUND, DOUBTFUL, FAILED = "sound", "doubtful", "failed"
 HUBNESS_LIMITS = (8.0, 18.0)  # sound up to the first, failed above the second
 

@@ -14,8 +14,6 @@ from bilex.confidence.signs import DOUBTFUL, FAILED, SOUND, Sign, read_signs
 from bilex.methods import flat_options
 from bilex.runs.run import Run
 
-__all__ = ["DOUBTFUL", "FAILED", "SOUND", "Verdict", "decide_verdict", "judge"]
-
 SMALL_SEED = 100
 ADVISED_MAX_RANK = 10_000
 HEADLINES = {

@@ -10,8 +10,6 @@ from bilex.matching.graph import Matching
 from bilex.model.theta import Theta
 from bilex.search.engine import Engine
 
-__all__ = ["Context", "EMHistory", "Iteration", "Reporter", "State", "Stopwatch"]
-
 
 @dataclass(frozen=True)
 class Iteration:

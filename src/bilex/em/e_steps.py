@@ -33,8 +33,6 @@ from bilex.numerics.threads import single_threaded_blas, thread_count
 from bilex.numerics.types import Floats, Vectors
 from bilex.search.engine import Engine
 
-__all__ = ["E_STEPS", "EStep", "EStepResult", "mutual", "nearest_targets", "posterior", "sinkhorn", "viterbi"]
-
 SINKHORN_TOLERANCE = 1e-6
 MAX_SINKHORN_ROUNDS = 1000
 SCORES_AT_ONCE = 1 << 22

@@ -22,8 +22,6 @@ from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords, Theta, log_likelihood, m_step, mean_cosine
 from bilex.numerics.types import Vectors
 
-__all__ = ["Fit", "best_matching", "fit", "run_em"]
-
 CONVERGED = "converged: the mean cosine of the induced pairs no longer changes"
 NOTHING_MATCHED = "failed: no pair of words is a better explanation than none"
 TOO_LONG = "the limit of iterations was reached"

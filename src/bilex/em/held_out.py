@@ -28,8 +28,6 @@ from bilex.search.space import SharedSpace
 from bilex.seeds.coupling import SIZES, couple
 from bilex.seeds.seed import UNSUPERVISED, Seed
 
-__all__ = ["Choice", "FittedMethod", "Training", "fit_method", "held_out_precision", "split_words"]
-
 MIN_WORDS_TO_SPLIT = 500  # source words of a seed: enough to hold some out
 HELD_OUT_EVERY = 5  # one word in so many is held out
 PROCRUSTES, SEED_MAP = "procrustes", "seed"

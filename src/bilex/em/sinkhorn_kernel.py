@@ -17,8 +17,6 @@ from numba import njit
 from bilex.matching.solver_kernel import transpose
 from bilex.numerics.types import Floats, Indices, Vectors
 
-__all__ = ["gather", "sinkhorn"]
-
 
 @njit(cache=True, nogil=True)
 def scale(pointers: Indices, edges: Indices, others: Indices, logits: Floats, other: Floats, own: Floats) -> float:

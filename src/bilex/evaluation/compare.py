@@ -20,8 +20,6 @@ from bilex.search.engine import Engine
 from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings
 
-__all__ = ["ComparedWord", "Comparison", "compare_translations", "first_answers", "mcnemar"]
-
 Side = tuple[SharedSpace, Embeddings, Embeddings]
 """The shared space of a run, and the words on the query's and on the answer's side."""
 

@@ -19,8 +19,6 @@ from bilex.search.engine import Engine
 from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings
 
-__all__ = ["Hubness", "evaluate_hubness", "skewness"]
-
 
 @dataclass(frozen=True, eq=False)
 class Hubness:

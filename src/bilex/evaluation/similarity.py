@@ -25,8 +25,6 @@ from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings
 
-__all__ = ["MISSING", "SimilarityScore", "evaluate_similarity", "pearson", "spearman"]
-
 MISSING = ("skip", "zero")
 
 

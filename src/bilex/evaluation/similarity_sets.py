@@ -10,8 +10,6 @@ from bilex.errors import InputError
 from bilex.files.fields import decode_fields, is_number, quoted
 from bilex.files.wordlists import WordList
 
-__all__ = ["SimilarityPair", "read_similarity_set"]
-
 SCORE_NAMES = frozenset({"score", "similarity", "sim", "rating", "relatedness", "human", "mean", "gold", "value"})
 """Names of the third column that make the first line a header."""
 

@@ -28,8 +28,6 @@ from bilex.search.space import SharedSpace
 from bilex.seeds.dictionaries import read_pairs
 from bilex.vectors.embeddings import Embeddings
 
-__all__ = ["CONVENTIONS", "Gold", "NotCovered", "TranslationScore", "evaluate_translation", "read_gold"]
-
 CONVENTIONS = ("covered", "all", "pairs")
 Gold = str | os.PathLike[str] | Sequence[tuple[str, str]]
 """A gold dictionary: a file, or (query, translation) pairs."""

@@ -23,8 +23,6 @@ from bilex.search.engine import Engine
 from bilex.search.space import RETRIEVALS
 from bilex.version import __version__
 
-__all__ = ["HUB_NEIGHBOURS", "Cell", "run_cell"]
-
 HUB_NEIGHBOURS = 20  # the k of N_k, section 7 of the paper
 MAX_HUBS = 50
 

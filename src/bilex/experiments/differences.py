@@ -9,8 +9,6 @@ from bilex.experiments.cells import Cell
 from bilex.experiments.experiment import Experiment, Report, Setting
 from bilex.experiments.reporting import Measured, aligned, beside, number, seed_title, select, unique
 
-__all__ = ["TABLE5"]
-
 TABLE5_SYSTEMS = ("artetxe2017", "ruder2018-freq")
 WORDS_SHOWN = 20
 

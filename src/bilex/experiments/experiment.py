@@ -21,8 +21,6 @@ from bilex.files.atomic import atomic_write_text
 from bilex.methods import Method, find_method
 from bilex.search.engine import Engine
 
-__all__ = ["Experiment", "Options", "Outcome", "Report", "Setting", "run_experiment"]
-
 PAPERS_LAYOUT = "paper"
 
 

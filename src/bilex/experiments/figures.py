@@ -27,8 +27,6 @@ from bilex.experiments.reporting import (
 )
 from bilex.experiments.translation import BASELINES, translation_notes
 
-__all__ = ["FIG2", "FIG3", "RETRIEVAL_NAMES", "Curves", "held_out_notes"]
-
 DEFAULT_SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
 PRIORS = ("1:1", "1:2", "2:1", "2:2")
 RETRIEVAL_NAMES = {"nn": "nearest neighbour", "csls": "CSLS"}

@@ -20,8 +20,6 @@ from typing import Any, BinaryIO, Protocol, TypeVar
 from bilex.em.context import Reporter
 from bilex.errors import BilexError, BilexWarning
 
-__all__ = ["GridCell", "Result", "configuration_key", "open_log", "run_grid"]
-
 Result = dict[str, Any]
 
 

@@ -9,8 +9,6 @@ from bilex.experiments.cells import HUB_NEIGHBOURS, Cell
 from bilex.experiments.experiment import Experiment, Report, Setting
 from bilex.experiments.reporting import Measured, aligned, seed_title, select, unique
 
-__all__ = ["TABLE3"]
-
 TABLE3_SYSTEMS = ("artetxe2017", "ruder2018")
 HUBS_SHOWN = 5
 TABLE3_HEADER = ("pair", "seed", "draw", "method", "retrieval", "place", "word", "gloss", "count")

@@ -17,18 +17,6 @@ from bilex.seeds.dictionaries import read_pairs
 from bilex.seeds.seed import IDENTICAL, NUMERALS, find_seed
 from bilex.vectors.embeddings import Embeddings, load
 
-__all__ = [
-    "PAPER_SEEDS",
-    "FileCache",
-    "TooFewPairs",
-    "check_seed_name",
-    "held_out_words",
-    "is_drawn",
-    "needs_train",
-    "query_pairs",
-    "seed_pairs",
-]
-
 TRAIN_SEEDS = ("5000", "train")
 PAPER_SEEDS = ("5000", "25", NUMERALS, IDENTICAL)
 Dictionary = tuple[tuple[str, str], ...]

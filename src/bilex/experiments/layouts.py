@@ -22,8 +22,6 @@ from bilex.errors import BilexError, InputError
 from bilex.experiments.toml import LANGUAGE, Count, HeldOut, convert_table, parse_pair
 from bilex.files.toml import read_toml
 
-__all__ = ["EXPERIMENT_NAMES", "LAYOUT_FILE", "SHIPPED_LAYOUTS", "Layout", "PairFiles", "find_layout", "is_file"]
-
 LAYOUT_FILE = "bilex.toml"
 SHIPPED_LAYOUTS = ("paper", "muse", "shared")
 ExperimentName = Literal["table1", "table2", "table3", "table4", "table5", "fig2", "fig3"]

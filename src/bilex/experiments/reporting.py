@@ -11,24 +11,6 @@ from typing import Any, TypeVar
 
 from bilex.experiments.cells import Cell
 
-__all__ = [
-    "TRANSLATION_HEADER",
-    "Measured",
-    "aligned",
-    "beside",
-    "constraint_note",
-    "number",
-    "precision",
-    "reason_notes",
-    "seed_title",
-    "select",
-    "spread",
-    "translation_rows",
-    "tsv",
-    "unique",
-    "wrapped",
-]
-
 NO_FIGURE = "-"
 NOTE_WIDTH = 100
 TRANSLATION_HEADER = (

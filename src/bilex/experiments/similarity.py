@@ -11,8 +11,6 @@ from bilex.experiments.reporting import Measured, aligned, beside, seed_title, s
 from bilex.experiments.translation import SYSTEMS
 from bilex.seeds.seed import NUMERALS
 
-__all__ = ["TABLE2"]
-
 SUPERVISED = SYSTEMS[:4]  # without self-learning they need the large seed
 SELF_LEARNING_SEEDS = ("5000", "25", NUMERALS)
 TABLE2_HEADER = (

@@ -27,8 +27,6 @@ from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
 from bilex.seeds.seed import IDENTICAL
 
-__all__ = ["Sweep", "read_sweep", "run_sweep"]
-
 
 class SweepTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of the TOML file."""

@@ -11,8 +11,6 @@ import msgspec
 
 from bilex.errors import BilexError, InputError
 
-__all__ = ["LANGUAGE", "Count", "HeldOut", "convert_table", "parse_pair"]
-
 LANGUAGE = r"[^-/.\s]+"
 Count = Annotated[int, msgspec.Meta(ge=1)]
 HeldOut = Annotated[int, msgspec.Meta(ge=2)]

@@ -22,8 +22,6 @@ from bilex.experiments.reporting import (
 )
 from bilex.seeds.seed import IDENTICAL
 
-__all__ = ["BASELINES", "SYSTEMS", "TABLE1", "TABLE4", "translation_notes"]
-
 BASELINES = ("mikolov2013", "xing2015", "zhang2016", "artetxe2016", "artetxe2017")
 SYSTEMS = (*BASELINES, "ruder2018", "ruder2018-freq")
 LOW_RESOURCE = ("artetxe2017", "ruder2018", "ruder2018-freq")

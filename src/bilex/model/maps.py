@@ -14,8 +14,6 @@ from bilex.numerics.rows import blocks
 from bilex.numerics.threads import single_threaded_blas
 from bilex.numerics.types import Floats, Vectors
 
-__all__ = ["fit_maps", "least_squares", "procrustes", "two_sided"]
-
 
 def procrustes(source: Vectors, target: Vectors) -> Floats:
     """Find the orthogonal Ω that minimises the sum of ``‖t - Ω s‖²`` over the given pairs of rows.

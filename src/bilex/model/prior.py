@@ -25,8 +25,6 @@ from bilex.matching.graph import Capacities, Graph, Matching, RowPairs
 from bilex.methods import PriorConfig, PriorKind
 from bilex.numerics.types import Floats, Indices
 
-__all__ = ["PRIOR_NAMES", "LearntPart", "Prior"]
-
 PRIOR_NAMES: tuple[str, ...] = get_args(PriorKind)
 UNLIMITED = None
 CAPACITIES = {

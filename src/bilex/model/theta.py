@@ -22,8 +22,6 @@ from bilex.model.prior import Prior
 from bilex.numerics.rows import apply, apply_with_norms, squared_norms, unit, weighted_mean
 from bilex.numerics.types import Floats, Indices, Vectors
 
-__all__ = ["MappedWords", "PairStatistics", "Theta", "free_capacity", "log_likelihood", "m_step", "mean_cosine"]
-
 
 @dataclass(frozen=True, eq=False)
 class Theta:

@@ -21,8 +21,6 @@ from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine
 from bilex.search.space import CROWDING_NEIGHBOURS
 
-__all__ = ["WEIGHTS", "Edges", "Weighting", "likelihood", "margin", "with_columns"]
-
 
 @dataclass(frozen=True, eq=False)
 class Edges:

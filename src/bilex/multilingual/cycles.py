@@ -23,8 +23,6 @@ from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices
 from bilex.vectors.embeddings import Embeddings
 
-__all__ = ["Cycles", "Partners", "Triple", "check_entries", "check_triple", "partners_of", "read_cycles"]
-
 CYCLES_HEADER = ("source", "target", "tested", "agreed", "agreement", "closeness")
 Partners = Mapping[str, Sequence[str]]
 """The partners of each word in another language."""

@@ -28,8 +28,6 @@ from bilex.seeds.seed import IDENTICAL, GuessedPairs, SeedLike
 from bilex.vectors.embeddings import Embeddings
 from bilex.version import __version__
 
-__all__ = ["Many", "in_hub", "induce_many"]
-
 LanguagePair = tuple[str, str]
 MIN_LANGUAGES = 3  # two make no cycle
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["format_number", "format_percent"]
-
 
 def format_number(value: float, digits: int = 0) -> str:
     """Write a number with thousands separators, a true minus sign and no negative zero."""

@@ -13,8 +13,6 @@ from bilex.errors import BilexError
 from bilex.numerics.threads import single_threaded_blas
 from bilex.numerics.types import Floats, Indices, Vectors
 
-__all__ = ["apply", "apply_with_norms", "blocks", "squared_norms", "unit", "weighted_mean"]
-
 BLOCK = 8192
 SMALL = 1e-30
 

@@ -16,8 +16,6 @@ from threadpoolctl import ThreadpoolController
 
 from bilex.errors import BilexError
 
-__all__ = ["single_threaded_blas", "thread_count"]
-
 
 def thread_count() -> int:
     """Return the number of worker threads: ``BILEX_THREADS``, or the cores this process may use."""

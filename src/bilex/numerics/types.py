@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Indices", "Vectors"]
-
 Vectors = NDArray[np.float32]
 """Word vectors: one row for each word."""
 

@@ -15,8 +15,6 @@ from typing import ClassVar, NamedTuple
 
 from bilex.numerics.formatting import format_number
 
-__all__ = ["Bar", "Chart", "Series", "nice_ticks"]
-
 
 @dataclass(frozen=True)
 class Series:

@@ -19,8 +19,6 @@ from bilex.report.charts import Chart, Series
 from bilex.runs.run import Run
 from bilex.search.engine import Engine
 
-__all__ = ["doubtful_entries", "entry_samples", "hub_words", "iteration_charts", "matched_chart", "score_chart"]
-
 MAX_SAMPLE = 10
 MAX_HUB_WORDS = 8
 MAX_HUB_EXAMPLES = 3

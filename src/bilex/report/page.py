@@ -20,8 +20,6 @@ from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
 from bilex.vectors.embeddings import Embeddings
 
-__all__ = ["render_report"]
-
 ITERATION_TABLE_END = 4  # a long table shows so many iterations of its beginning and of its end
 
 

@@ -9,8 +9,6 @@ from typing import Any
 from bilex.methods import METHODS, OPTIONS, flat_options
 from bilex.seeds.seed import SEED_NAMES
 
-__all__ = ["circumstances", "command_line", "inputs", "settings"]
-
 DECIDED_BY_RUN = ("supervision", "map", "self_learning", "match_all")
 
 

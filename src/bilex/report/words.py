@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["guess_language", "make_visible"]
-
 MAX_SHOWN_LENGTH = 60
 INVISIBLE_CATEGORIES = {"Cc", "Zl", "Zp", "Co", "Cn"}
 DIRECTION_CONTROLS = set(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF]))

@@ -31,8 +31,6 @@ from bilex.seeds.seed import Seed
 from bilex.vectors.embeddings import Embeddings
 from bilex.version import __version__
 
-__all__ = ["Changed", "Checkpoint", "digests", "read_checkpoint", "write_checkpoint"]
-
 FORMAT = 1
 AGAIN = "start again without --resume"
 TENSORS = {  # type and number of dimensions

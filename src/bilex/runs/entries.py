@@ -21,8 +21,6 @@ from bilex.search.space import NeighbourLists, SharedSpace
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.spelling import SpellingComparison
 
-__all__ = ["Learnt", "build_lexicon", "edge_evidence", "with_confidence"]
-
 
 @dataclass(frozen=True, eq=False)
 class Learnt:

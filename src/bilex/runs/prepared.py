@@ -16,8 +16,6 @@ from bilex.seeds.seed import Seed, SeedLike, find_seed
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.spelling import spelling_vectors
 
-__all__ = ["Prepared", "normalise_for", "prepare", "rows_of_pairs"]
-
 
 @dataclass(frozen=True, eq=False)
 class Prepared:

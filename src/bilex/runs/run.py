@@ -44,8 +44,6 @@ from bilex.vectors.terms import Subwords, compose
 if TYPE_CHECKING:
     from bilex.confidence.verdict import Verdict
 
-__all__ = ["Run", "Translation"]
-
 AROUND = ("source_crowding", "target_crowding", "source_nearest", "target_nearest")
 
 

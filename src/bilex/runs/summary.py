@@ -18,8 +18,6 @@ from bilex.seeds.seed import SEED_NAMES, UNSUPERVISED
 from bilex.vectors.embeddings import Embeddings
 from bilex.version import __version__
 
-__all__ = ["summarise_run"]
-
 
 def summarise_run(learnt: Learnt, space: SharedSpace, engine: Engine) -> dict[str, Any]:
     """Describe what was learnt from what and how."""
