@@ -189,7 +189,8 @@ def test_many_to_one_is_one_to_many_in_the_other_direction(name: str, log_odds: 
     seed = data.seed(10)
     result = run_fit(data, seed, prior=name, log_odds=log_odds)
     mirrored = Data(data.target, data.source, data.gold, data.omega.T)
-    other = run_fit(mirrored, RowPairs(seed.target, seed.source), prior=name.replace("many-to-one", "one-to-many"), log_odds=log_odds)
+    reverse, swapped = name.replace("many-to-one", "one-to-many"), RowPairs(seed.target, seed.source)
+    other = run_fit(mirrored, swapped, prior=reverse, log_odds=log_odds)
     assert (result.theta.omega == other.theta.omega.T).all()
     assert pairs_of(result.matching) == sorted((j, i) for i, j in pairs_of(other.matching))
     assert [i.log_likelihood for i in result.iterations] == [i.log_likelihood for i in other.iterations]
