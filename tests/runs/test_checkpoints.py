@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -202,49 +202,56 @@ def test_every_changed_byte_is_found(folder: Path, checkpoint: Checkpoint) -> No
         data[place] ^= 4
 
 
-def forge(folder: Path, change: Callable[[Tensors, dict[str, Any]], object]) -> None:
-    """Change a checkpoint and its checksum: not an accident, so what it holds must be checked."""
+def forge(folder: Path, change: Callable[[Tensors, dict[str, Any], dict[str, Any]], object]) -> None:
+    """Change a checkpoint, of which `theta` and `matching` are put together, and its checksum."""
     data = (folder / "run" / CHECKPOINT).read_bytes()
-    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
-    tensors, about = dict(load(data)), json.loads(header["checkpoint"])
-    change(tensors, about)
-    text = json.dumps(about)
-    (folder / "run" / CHECKPOINT).write_bytes(save(tensors, {"checkpoint": text, "sha256": checksum(tensors, text)}))
+    tensors = dict(load(data))
+    described = msgspec.msgpack.decode(tensors["checkpoint"].tobytes())
+    state = described["states"][0]
+    arrays = {**state["theta"], **state["matching"]}
+    names = {name: stored[0] for name, stored in arrays.items() if isinstance(stored, list)}
+    named = {name: tensors[number] for name, number in names.items()}
+    change(named, state, described)
+    changed = {names[name]: array for name, array in named.items()}
+    changed["checkpoint"] = np.frombuffer(msgspec.msgpack.encode(described), np.uint8)
+    about = {"format": str(described.get("format", 2)), "sha256": checksum(changed)}
+    (folder / "run" / CHECKPOINT).write_bytes(save(changed, about))
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda tensors, about: tensors.update({"0.omega": tensors["0.omega"][:-1]}),
-        lambda tensors, about: tensors.update({"0.omega": tensors["0.omega"].astype(np.float32)}),
-        lambda tensors, about: tensors.update({"0.omega": np.ascontiguousarray(tensors["0.omega"][:, :-1])}),
-        lambda tensors, about: tensors.update({"0.omega": np.eye(3), "0.mu": np.zeros(3)}),
-        lambda tensors, about: tensors.update({"0.mu": tensors["0.mu"][None]}),
-        lambda tensors, about: tensors.update({"0.more": tensors["0.mu"]}),
-        lambda tensors, about: tensors.pop("0.mu"),
-        lambda tensors, about: tensors.pop("0.target_duals"),
-        lambda tensors, about: tensors.update({"0.source": tensors["0.source"] + 1000}),
-        lambda tensors, about: tensors.update({"0.target": tensors["0.target"] - 1000}),
-        lambda tensors, about: tensors.update({"0.target": tensors["0.target"][1:].copy()}),
-        lambda tensors, about: tensors.update({"0.target_duals": tensors["0.target_duals"][1:].copy()}),
-        lambda tensors, about: tensors.update({"0.values": tensors["0.values"][:1].copy()}),
-        lambda tensors, about: about.update(iterations=[]),
-        lambda tensors, about: about.update(iterations=[[{"pairs": 3}]]),
-        lambda tensors, about: about.update(iterations=[None]),
-        lambda tensors, about: about["iterations"].append([]),
-        lambda tensors, about: tensors.update({"1.mu": tensors["0.mu"]}),
-        lambda tensors, about: tensors.update({"x.mu": tensors["0.mu"]}),
-        lambda tensors, about: tensors.update({"0.target_map": np.eye(3)}),
-        lambda tensors, about: about.update(iterations=7),
-        lambda tensors, about: about.update(digests=[1]),
-        lambda tensors, about: about.pop("columns_first"),
-        lambda tensors, about: about.pop("command"),
-        lambda tensors, about: about.update(format="x"),
-        lambda tensors, about: about.update(format=2),
+        lambda arrays, state, about: arrays.update(omega=arrays["omega"][:-1]),
+        lambda arrays, state, about: arrays.update(omega=arrays["omega"].astype(np.float32)),
+        lambda arrays, state, about: arrays.update(omega=np.ascontiguousarray(arrays["omega"][:, :-1])),
+        lambda arrays, state, about: arrays.update(omega=np.eye(3), mu=np.zeros(3)),
+        lambda arrays, state, about: arrays.update(mu=arrays["mu"][None]),
+        lambda arrays, state, about: arrays.pop("mu"),
+        lambda arrays, state, about: arrays.pop("target_duals"),
+        lambda arrays, state, about: arrays.update(source=arrays["source"] + 1000),
+        lambda arrays, state, about: arrays.update(target=arrays["target"] - 1000),
+        lambda arrays, state, about: arrays.update(target=arrays["target"][1:].copy()),
+        lambda arrays, state, about: arrays.update(target_duals=arrays["target_duals"][1:].copy()),
+        lambda arrays, state, about: state.update(iterations=[]),
+        lambda arrays, state, about: state.update(iterations=[{"pairs": 3}]),
+        lambda arrays, state, about: state.update(iterations=7),
+        lambda arrays, state, about: state["theta"].update(mu=7),
+        lambda arrays, state, about: state["theta"].update(mu=["0", True, 1]),
+        lambda arrays, state, about: state["theta"].update(mu=[["0"], True]),
+        lambda arrays, state, about: state["theta"].update(target_map=state["theta"]["mu"]),
+        lambda arrays, state, about: state["matching"].update(gap="x"),
+        lambda arrays, state, about: about.update(states=[7]),
+        lambda arrays, state, about: about.update(digests=[1]),
+        lambda arrays, state, about: about.update(command=7),
+        lambda arrays, state, about: about.update(format="x"),
+        lambda arrays, state, about: about.update(format=3),
     ],
 )
 def test_a_made_up_checkpoint_is_refused(
-    languages: Languages, folder: Path, checkpoint: Checkpoint, change: Callable[[Tensors, dict[str, Any]], object]
+    languages: Languages,
+    folder: Path,
+    checkpoint: Checkpoint,
+    change: Callable[[Tensors, dict[str, Any], dict[str, Any]], object],
 ) -> None:
     forge(folder, change)
     with pytest.raises(BilexError) as caught:

@@ -18,8 +18,6 @@ from bilex.errors import BilexError
 if TYPE_CHECKING:
     from bilex.web.explorer import Explorer
 
-__all__ = ["explore"]
-
 HOST = "127.0.0.1"  # never another: the page has no password
 DEFAULT_PORT, PORTS_TRIED = 8765, 20
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bilex.lexicon.lexicon import Entry, Lexicon
     from bilex.runs.run import Run
 
-__all__ = ["export"]
-
 LEXICON_FORMATS = ("tsv", "jsonl", "muse", "tei")
 REVIEWED_FORMATS = ("muse", "tei")  # a correction has no score, so the formats without scores
 VECTOR_FORMATS = {  # the endings that a file of the format may have

@@ -9,8 +9,6 @@ import click
 
 from bilex.cli.options import json_option, print_json, quiet_option, run_argument
 
-__all__ = ["report"]
-
 REQUIRED_FIELDS = {"version", "configuration", "inputs", "threads", "stopped", "seconds", "iterations"}
 
 

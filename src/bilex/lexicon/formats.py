@@ -18,8 +18,6 @@ from bilex.files.fields import quoted
 from bilex.lexicon.lexicon import Entry
 from bilex.lexicon.text import tsv_cell, xml_safe
 
-__all__ = ["jsonl_lines", "language_tag", "muse_lines", "tei_lines", "warn_about_words"]
-
 # Legal inside JSON, but many programs take them for the end of a line.
 LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")

@@ -22,8 +22,6 @@ from bilex.numerics.types import Floats, Indices
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["MATCHING", "RETRIEVAL", "SEED", "Entry", "Lexicon", "tsv_lines"]
-
 MATCHING, SEED, RETRIEVAL = "matching", "seed", "retrieval"
 MAX_SHOWN_ENTRIES = 10
 

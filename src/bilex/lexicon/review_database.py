@@ -12,8 +12,6 @@ from bilex.errors import InputError
 from bilex.files.atomic import atomic_write
 from bilex.files.run_directory import file_of_run
 
-__all__ = ["connect", "sqlite_errors", "transaction"]
-
 APPLICATION_ID, SCHEMA_VERSION = 0x62696C78, 1  # "bilx"
 SCHEMA = f"""
 CREATE TABLE log (

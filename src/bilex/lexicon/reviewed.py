@@ -16,8 +16,6 @@ from bilex.files.run_directory import LEXICON, MANIFEST, REVIEWS, read_manifest,
 from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.lexicon.reviews import ACCEPTED, NO_TARGET, UNDECIDED, Decision, Reviews, WordPair
 
-__all__ = ["ReviewedLexicon", "is_reviewed", "precision_interval", "read_reviewed"]
-
 REVIEWED = "reviewed"  # RUN/reviewed, as a seed
 
 

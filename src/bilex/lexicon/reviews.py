@@ -22,19 +22,6 @@ from bilex.errors import BilexError, InputError
 from bilex.files.run_directory import REVIEWS
 from bilex.lexicon.review_database import connect, sqlite_errors, transaction
 
-__all__ = [
-    "ACCEPTED",
-    "CORRECTED",
-    "DECISIONS",
-    "NO_TARGET",
-    "REJECTED",
-    "UNDECIDED",
-    "Conflict",
-    "Decision",
-    "Reviews",
-    "WordPair",
-]
-
 ACCEPTED, REJECTED, CORRECTED, UNDECIDED = "accepted", "rejected", "corrected", "undecided"
 DECISIONS = (UNDECIDED, ACCEPTED, REJECTED, CORRECTED)
 UNDONE = "undone"

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["html_table", "tsv_cell", "xml_safe"]
-
 SEPARATORS = str.maketrans("\t\n\r", "   ")
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 IGNORED_BY_MATHJAX = "tex2jax_ignore mathjax_ignore"  # dollar signs in words are not formulas

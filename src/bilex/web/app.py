@@ -31,8 +31,6 @@ from bilex.web.retraining import Retraining
 from bilex.web.security import AccessGuard, SecurityHeaders, cookie_name
 from bilex.web.table import TableQuery
 
-__all__ = ["create_app"]
-
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 HOSTS = ["127.0.0.1", "localhost"]
 MAX_BODY_BYTES = 64 * 1024

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from bilex.numerics.types import Indices
 
-__all__ = ["Completion", "TextIndex", "fold_for_search"]
-
 SEPARATOR = "\n"  # no word has one
 
 

@@ -22,8 +22,6 @@ from bilex.web.completion import Completion
 from bilex.web.lookup import SIDES, Lookup, other_side
 from bilex.web.table import UNMATCHED, Table, TableQuery
 
-__all__ = ["Explorer", "NotInRun"]
-
 MAX_NEIGHBOURS = 10  # translations and neighbours that are shown
 MAX_CACHED_WORDS = 256
 

@@ -12,8 +12,6 @@ from bilex.runs.run import Run
 from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
 from bilex.vectors.embeddings import Embeddings
 
-__all__ = ["SIDES", "Lookup", "best_rows", "other_side"]
-
 SIDES = ("source", "target")
 MAX_ROUNDING_ERROR = 1e-4  # far more than a float32 cosine of unit vectors is ever off
 MAX_OWN_POINTS, MAX_OTHER_POINTS = 7, 8  # of a picture

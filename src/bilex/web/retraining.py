@@ -30,8 +30,6 @@ from bilex.runs.run import Run
 if TYPE_CHECKING:
     from bilex.web.explorer import Explorer
 
-__all__ = ["Retraining", "changed_pairs", "next_run_name", "retrain"]
-
 MAX_LISTED_CHANGES = 500
 
 

@@ -20,8 +20,6 @@ from bilex.numerics.types import Indices
 from bilex.runs.run import Run
 from bilex.web.completion import Completion, TextIndex
 
-__all__ = ["ORIGINS", "SORTS", "UNMATCHED", "Table", "TableQuery"]
-
 UNMATCHED = "unmatched"
 ORIGINS = (MATCHING, SEED, RETRIEVAL, UNMATCHED)
 Sort = Literal["frequency", "target_frequency", "score", "confidence", "rank", "source", "target", "random"]
