@@ -194,7 +194,7 @@ def read_dictionary(reader: Reader, data: bytes) -> None:
 
 
 def read_similarity(reader: Reader, data: bytes) -> None:
-    from bilex.evaluation.similarity_sets import read_similarity_set
+    from bilex.evaluation.similarity import read_similarity_set
 
     pairs = read_similarity_set(reader.write("a.txt", data))
     assert pairs and all(np.isfinite(pair.score) for pair in pairs)

@@ -41,7 +41,7 @@ MAX_SECONDS = 5
 def main(name: str, executions: int, folder: Path) -> None:
     """Fuzz, and write the figures."""
     with atheris.instrument_imports(include=GUIDED):
-        import bilex.evaluation.similarity_sets
+        import bilex.evaluation.similarity
         import bilex.experiments.layouts
         import bilex.experiments.sweep
         import bilex.runs.run  # noqa: F401

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bilex.errors import BilexWarning, InputError
-from bilex.evaluation.similarity_sets import MAX_PAIRS, read_similarity_set
+from bilex.evaluation.similarity import MAX_PAIRS, read_similarity_set
 from tests.vectors.helpers import write
 
 

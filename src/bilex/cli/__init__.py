@@ -14,19 +14,16 @@ from typing import Any
 
 import click
 
-from bilex.cli.compare import compare
 from bilex.cli.demo import demo
 from bilex.cli.doctor import doctor
-from bilex.cli.evaluate import evaluate
+from bilex.cli.evaluation import compare, evaluate, hubness, similarity
 from bilex.cli.experiments import reproduce, sweep
 from bilex.cli.explore import explore
 from bilex.cli.export import export
-from bilex.cli.hubness import hubness
 from bilex.cli.induce import induce
 from bilex.cli.induce_many import induce_many
 from bilex.cli.interrupts import exit_message, install_signal_handlers, is_interrupt
 from bilex.cli.report import report
-from bilex.cli.similarity import similarity
 from bilex.cli.translate import translate
 from bilex.errors import BilexError, BilexWarning
 from bilex.version import __version__

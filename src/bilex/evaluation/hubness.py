@@ -22,24 +22,14 @@ from bilex.vectors.embeddings import Embeddings
 
 @dataclass(frozen=True, eq=False)
 class Hubness:
-    """How often each target word is a neighbour.
-
-    Parameters
-    ----------
-    retrieval, k
-        The score, and the number of neighbours of each query.
-    queries, missing
-        The number of queries, and of words of the gold dictionary without a vector.
-    words, counts
-        The target words, and N_k of each.
-    """
+    """How often each target word is a neighbour."""
 
     retrieval: str
     k: int
     queries: int
-    missing: int
-    words: tuple[str, ...]
-    counts: Indices
+    missing: int  # words of the gold dictionary without a vector
+    words: tuple[str, ...]  # the target words
+    counts: Indices  # N_k of each
 
     def hubs(self, top: int = 10) -> list[tuple[str, int]]:
         """Return the words with the largest N_k, of equal ones the more frequent first; never one with N_k = 0."""

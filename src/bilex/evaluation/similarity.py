@@ -10,6 +10,7 @@ over the covered pairs, *zero* over all pairs, with a cosine of 0 for those that
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,51 +20,37 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.errors import BilexError
-from bilex.evaluation.similarity_sets import SimilarityPair, read_similarity_set
+from bilex.errors import BilexError, InputError
+from bilex.files.fields import decode_fields, is_number, quoted
+from bilex.files.wordlists import WordList
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings
 
 MISSING = ("skip", "zero")
+SCORE_NAMES = frozenset({"score", "similarity", "sim", "rating", "relatedness", "human", "mean", "gold", "value"})
+"""Names of the third column that make the first line a header."""
+
+MAX_PAIRS = 200_000  # far more than people have judged; bounds the memory
 
 
 @dataclass(frozen=True, eq=False)
 class SimilarityScore:
-    """The result for one similarity set.
+    """The result for one similarity set."""
 
-    Parameters
-    ----------
-    name
-        The name of the set in messages.
-    gold, cosines
-        The human scores and ours, for all pairs; a pair that is not covered has cosine 0.
-    covered
-        Which pairs have vectors for both terms.
-    composed, folded
-        The number of terms of the covered pairs that were composed, or found only by ignoring case.
-    missing
-        The terms without a vector, each once.
-    foldable
-        The number of pairs that would be covered in addition if case were ignored.
-    """
-
-    name: str
-    gold: Floats
-    cosines: Floats
-    covered: NDArray[np.bool_]
-    composed: int
-    folded: int
-    missing: tuple[str, ...]
-    foldable: int
+    name: str  # of the set, in messages
+    gold: Floats  # the human scores of all pairs
+    cosines: Floats  # ours; 0 for a pair that is not covered
+    covered: NDArray[np.bool_]  # which pairs have vectors for both terms
+    composed: int  # terms of covered pairs that were composed
+    folded: int  # those found only by ignoring case
+    missing: tuple[str, ...]  # the terms without a vector, each once
+    foldable: int  # pairs that would be covered in addition if case were ignored
 
     def correlations(self, missing: str = "skip") -> dict[str, float]:
         """Return Spearman's and Pearson's correlation with the pairs that are not covered skipped, or scored 0.
 
-        Raises
-        ------
-        BilexError
-            If it is not defined: fewer than two pairs, or all values of one side equal.
+        Raise a BilexError if they are not defined: fewer than two pairs, or all values of one side equal.
         """
         if missing not in MISSING:
             raise BilexError(f"missing words cannot be treated as {missing!r}; choose one of {', '.join(MISSING)}")
@@ -201,3 +188,54 @@ def average_ranks(values: Floats | Indices) -> Floats:
     """Rank from 1 upwards; equal values share the mean of their ranks."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse])
+
+
+class SimilarityPair(NamedTuple):
+    """A source term, a target term (each one word or several), and how similar people found them."""
+
+    source: str
+    target: str
+    score: float
+
+
+def read_similarity_set(path: str | os.PathLike[str]) -> list[SimilarityPair]:
+    """Read a similarity set, plain or gzipped: two terms and a score on each line, separated by tabs.
+
+    Blank lines are skipped, and so is a header, recognised by the name of its third column. A pair that occurs again
+    counts again.
+    """
+    lines = WordList(path)
+    pairs: list[SimilarityPair] = []
+    header_allowed = True
+    for number, line in lines:
+        fields = [field.strip(b" ") for field in line.split(b"\t")]
+        if not any(fields):
+            continue
+        is_header = len(fields) == 3 and fields[2].decode("utf-8", "replace").lower() in SCORE_NAMES
+        if not (header_allowed and is_header):
+            pairs.append(similarity_pair(lines.path, number, fields))
+        header_allowed = False
+        if len(pairs) > MAX_PAIRS:
+            raise InputError(lines.path, f"more than {MAX_PAIRS:,} pairs", "check that it is the right file")
+    if not pairs:
+        raise InputError(lines.path, "no pair in the file", "put two terms and a score on each line, separated by tabs")
+    lines.warn()
+    return pairs
+
+
+def similarity_pair(path: str, number: int, fields: list[bytes]) -> SimilarityPair:
+    """Return the pair on a line, or raise an error that names the line."""
+    terms = decode_fields(path, number, fields)
+    if len(terms) != 3 or not all(terms):
+        found = "an empty field" if len(terms) == 3 else "one field" if len(terms) == 1 else f"{len(terms)} fields"
+        raise InputError(
+            path,
+            f"expected two terms and a score but found {found}",
+            "put a source term, a target term and a score on the line, separated by tabs",
+            line=number,
+        )
+    score = float(fields[2]) if is_number(fields[2]) else math.nan
+    if not math.isfinite(score):
+        problem = f"the score {quoted(fields[2])} is not a finite number"
+        raise InputError(path, problem, "write it like 2.5", line=number)
+    return SimilarityPair(terms[0], terms[1], score)
