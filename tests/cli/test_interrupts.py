@@ -103,9 +103,9 @@ def test_the_exit_message_follows_the_run(tmp_path: Path) -> None:
     checkpoint.unlink()  # the run has just taken its place
     finished = message.for_interrupt()
     assert finished not in (nothing, "resume it")
-    message.set_finished()
+    message.finished = True
     assert (message.for_interrupt(), message.after_error()) == (finished, "")
     message.reset()
     assert message.for_interrupt() == nothing
-    message.set_finished()  # a method without iterations
+    message.finished = True  # a method without iterations
     assert message.for_interrupt() == finished

@@ -31,26 +31,6 @@ from bilex.version import __version__
 __all__ = ["bilex", "main"]
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
-COMMANDS = (
-    demo,
-    induce,
-    induce_many,
-    translate,
-    explore,
-    evaluate,
-    similarity,
-    hubness,
-    compare,
-    report,
-    reproduce,
-    sweep,
-    export,
-    doctor,
-)
-
-
-class Interrupted(Exception):  # noqa: N818 (it is no error)
-    """The user pressed Ctrl-C."""
 
 
 class CommandGroup(click.Group):
@@ -61,7 +41,7 @@ class CommandGroup(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            raise Interrupted from None
+            raise click.Abort from None
 
 
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
@@ -77,7 +57,9 @@ def bilex(context: click.Context) -> None:
         context.exit(WRONG_USAGE)
 
 
-for command in COMMANDS:
+LEARNING, READING = (demo, induce, induce_many), (translate, explore, export, report)
+MEASURING = (evaluate, similarity, hubness, compare, reproduce, sweep)
+for command in (*LEARNING, *READING, *MEASURING, doctor):
     bilex.add_command(command)
 
 
@@ -104,33 +86,34 @@ def run(arguments: list[str] | None = None) -> int:
         except click.ClickException as error:
             where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "bilex"
             return print_error(f"{error.format_message()} (see `{where} --help`)", WRONG_USAGE)
+        except SystemExit:
+            raise
         except BaseException as error:
-            interrupted = isinstance(error, Interrupted | click.Abort) or is_interrupt(error)
-            if isinstance(error, SystemExit) or not interrupted:
+            if not isinstance(error, click.Abort) and not is_interrupt(error):
                 return report_error(error)
             if sys.stderr.isatty():
                 click.echo(err=True)  # the terminal has put ^C at the start of the line
             return print_error(exit_message.for_interrupt(), INTERRUPTED)
 
 
-def report_error(failure: BaseException) -> int:
-    """Turn an exception into an exit code and one line on stderr."""
-    try:
-        raise failure
-    except (BilexError, BilexWarning) as error:
-        return print_error(f"{error}{exit_message.after_error()}", FAILED)
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
-    except OSError as error:
-        return print_error(f"{error.filename or 'output'}: {error.strerror or error}", FAILED)
-    except MemoryError:
-        return print_error("out of memory; read fewer words with --limit", FAILED)
-    except Exception as error:
-        if os.environ.get("BILEX_DEBUG"):
-            raise
-        about = " ".join(f"{type(error).__name__}: {error}".split())
-        return print_error(f"this is a bug in bilex ({about}); please report it, with BILEX_DEBUG=1 set", FAILED)
+def report_error(error: BaseException) -> int:
+    """Print an exception as one line on stderr, and return the exit code."""
+    match error:
+        case BilexError() | BilexWarning():
+            message = f"{error}{exit_message.after_error()}"
+        case BrokenPipeError():  # the reader of our output went away, as `head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return FAILED
+        case OSError():
+            message = f"{error.filename or 'output'}: {error.strerror or error}"
+        case MemoryError():
+            message = "out of memory; read fewer words with --limit"
+        case _ if os.environ.get("BILEX_DEBUG"):
+            raise error
+        case _:
+            about = " ".join(f"{type(error).__name__}: {error}".split())
+            message = f"this is a bug in bilex ({about}); please report it, with BILEX_DEBUG=1 set"
+    return print_error(message, FAILED)
 
 
 def print_error(message: str, code: int) -> int:

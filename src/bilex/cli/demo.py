@@ -5,17 +5,14 @@ from __future__ import annotations
 import time
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from bilex.cli.options import command_line, json_option, print_json, quiet_option
 
 if TYPE_CHECKING:
-    from bilex.em.context import Iteration
     from bilex.lexicon.lexicon import Entry, Lexicon
-
-__all__ = ["demo"]
 
 SHOWN_ENTRIES, SHOWN_DOUBTFUL = 20, 5
 
@@ -39,29 +36,27 @@ def demo(output: str, report: bool, as_json: bool, quiet: bool) -> None:
 
     echo = (lambda line="": None) if quiet or as_json else click.echo
     started = time.perf_counter()
-    data = files("bilex") / "data"
-    with run_directory(output) as folder, as_file(data) as shipped:
-        source, target = load(shipped / "en.safetensors"), load(shipped / "fr.safetensors")
-        gold = read_pairs(shipped / "gold.en-fr.txt")
+    with run_directory(output) as folder, as_file(files("bilex") / "data") as data:
+        source, target = load(data / "en.safetensors"), load(data / "fr.safetensors")
+        gold = read_pairs(data / "gold.en-fr.txt")
         echo(
             f"English {len(source):,} words, French {len(target):,} words, {source.dimension} dimensions (CC0 vectors)"
         )
         echo("\nlearning from identical strings (the first time, numba compiles the kernels)")
-        echo("iteration    pairs  mean cosine  log-likelihood  certificate gap")
-        run = induce(source, target, "identical", PAPER, reporter=line_reporter(echo))
+        run = induce(source, target, "identical", PAPER)
         run.info["command"] = command_line(click.get_current_context())
         if report:
             write_report(run, folder / REPORT)
         run.write(folder)
+    echo("iteration    pairs  mean cosine  log-likelihood  certificate gap")
+    line = "{:9}{pairs:9,}{mean_cosine:13.6f}{log_likelihood:16,.2f}{certificate_gap:17.1e}"
+    for number, iteration in enumerate(run.info["iterations"], 1):
+        echo(line.format(number, **iteration))
     echo(f"{run.info['stopped']}\n")
-    scores: dict[str, Any] = {}
-    for retrieval, name in (("nn", "nearest neighbour"), ("csls", "CSLS")):
-        figures = run.evaluate(gold, retrieval=retrieval).figures()
-        scores[retrieval] = figures
-        echo(
-            f"{name:18} P@1 {figures['p@1']:.3f}  P@5 {figures['p@5']:.3f}  P@10 {figures['p@10']:.3f}  "
-            f"MRR {figures['mrr']:.3f}  on {figures['covered']} gold words"
-        )
+    scores = {retrieval: run.evaluate(gold, retrieval=retrieval).figures() for retrieval in ("nn", "csls")}
+    line = "{:18} P@1 {p@1:.3f}  P@5 {p@5:.3f}  P@10 {p@10:.3f}  MRR {mrr:.3f}  on {covered} gold words"
+    echo(line.format("nearest neighbour", **scores["nn"]))
+    echo(line.format("CSLS", **scores["csls"]))
     entries = choose_examples(run.lexicon)
     echo(f"\n{len(entries)} of the {len(run.lexicon):,} entries, the last {SHOWN_DOUBTFUL} doubtful ones")
     for entry in entries:
@@ -72,23 +67,6 @@ def demo(output: str, report: bool, as_json: bool, quiet: bool) -> None:
     echo(f"{seconds:.0f} s. Lexicon: {Path(output) / 'lexicon.tsv'}. Next: bilex translate {output} house")
     if as_json:
         print_json({"run": output, "seconds": round(seconds, 2), "scores": scores, **run.info})
-
-
-def line_reporter(echo: Any) -> Any:
-    """Return a reporter that prints a line for each iteration."""
-    from bilex.em.context import Reporter
-
-    class Lines(Reporter):
-        count = 0
-
-        def iteration(self, iteration: Iteration) -> None:
-            self.count += 1
-            echo(
-                f"{self.count:9}{iteration.pairs:9,}{iteration.mean_cosine:13.6f}"
-                f"{iteration.log_likelihood:16,.2f}{iteration.certificate_gap:17.1e}"
-            )
-
-    return Lines()
 
 
 def choose_examples(lexicon: Lexicon) -> list[Entry]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from shlex import quote
+from typing import TYPE_CHECKING
 
 import click
 
 from bilex.cli.interrupts import exit_message, exit_promptly_on_interrupt
+from bilex.cli.jobs import Job, new_job, old_job
 from bilex.cli.options import (
     json_option,
     method_options,
@@ -24,11 +25,8 @@ from bilex.errors import BilexWarning, NothingMatchedWarning
 from bilex.methods import DEFAULT_METHOD
 
 if TYPE_CHECKING:
-    from bilex.cli.jobs import Job
     from bilex.runs.checkpoints import Checkpoint
     from bilex.runs.run import Run
-
-__all__ = ["induce"]
 
 
 @click.command()
@@ -70,10 +68,9 @@ def induce(
     lexicon looks sound, doubtful or failed. A run that was interrupted goes on with --resume RUN alone.
     """
     from bilex.cli.estimate import estimate_run
-    from bilex.cli.jobs import new_job, old_job
     from bilex.cli.progress import show_progress
     from bilex.confidence.signs import FAILED
-    from bilex.files.run_directory import run_directory
+    from bilex.files.run_directory import LEXICON, run_directory
     from bilex.induction import induce as learn
     from bilex.report import REPORT, write_report
     from bilex.runs.checkpoints import read_checkpoint
@@ -85,7 +82,7 @@ def induce(
     with wrong_usage():
         job = new_job(context) if resume is None or interrupted is None else old_job(context, resume, interrupted)
         find_engine(job.engine, threads=job.threads)
-    place = resume or output or default_output(job.src, job.trg)
+    place = resume or output or f"{stem_of(job.src)}-{stem_of(job.trg)}"
     with (
         run_directory(place) as folder,
         exit_promptly_on_interrupt(folder),
@@ -94,7 +91,7 @@ def induce(
     ):
         warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place
         check_seed(job.seed)
-        keep = keeper(job, place, folder, interrupted)
+        checkpoint = checkpoint_writer(job, place, folder, resumed=resume is not None)
         needed = estimate_run((job.src, job.trg), job.limit, job.method, engine if job.engine == "local" else None)
         if needed:
             reporter.note(f"this needs {needed}")
@@ -112,7 +109,7 @@ def induce(
             engine=engine,
             reuse=job.reuse,
             reporter=reporter,
-            checkpoint=keep,
+            checkpoint=checkpoint,
             resume=interrupted,
         )
         reporter.stage("writing")
@@ -121,77 +118,65 @@ def induce(
         if job.report:
             write_report(run, folder / REPORT, engine)
         run.write(folder)
-    exit_message.set_finished()
+    exit_message.finished = True
     if as_json:
         print_json({"run": place, **run.info})
     elif not quiet:
-        summarise(run, place, f", report: {Path(place) / REPORT}" if job.report else "")
+        click.echo("\n".join(summary_lines(run)))
+        click.echo(f"lexicon: {Path(place) / LEXICON}" + (f", report: {Path(place) / REPORT}" if job.report else ""))
     if run.info["verdict"]["level"] == FAILED and (quiet or as_json):
         warnings.warn(f"{place}: {' '.join(verdict_lines(run))}", BilexWarning, stacklevel=1)
 
 
-def keeper(job: Job, place: str, scratch: Path, resumed: Checkpoint | None) -> Callable[[Checkpoint], None]:
-    """Give what stores the checkpoints of a run, and says how to go on from then on."""
-    from bilex.cli.jobs import how_to_go_on
+def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> Callable[[Checkpoint], None]:
+    """Return the function that stores the checkpoints of a run; from the first one on, an exit tells how to resume."""
     from bilex.files.run_directory import CHECKPOINT
     from bilex.runs.checkpoints import write_checkpoint
 
-    run, about = Path(place).resolve(), job.to_json()
-
-    def keep(checkpoint: Checkpoint) -> None:
-        write_checkpoint(replace(checkpoint, command=about), run, scratch)
-        exit_message.set_checkpoint(run / CHECKPOINT, how_to_go_on(place), written=True)
-
-    if resumed is not None:
-        exit_message.set_checkpoint(run / CHECKPOINT, how_to_go_on(place), written=False)
+    run, how_to_resume = Path(place).resolve(), f"go on with `bilex induce --resume {quote(place)}`"
+    if resumed:
+        exit_message.set_checkpoint(run / CHECKPOINT, how_to_resume, written=False)
     elif (run / CHECKPOINT).is_file():
         warnings.warn(
             f"{place}: this starts afresh, and an interrupted run that is there will be lost; "
-            f"if you want that one, press Ctrl-C now and {how_to_go_on(place)}",
+            f"if you want that one, press Ctrl-C now and {how_to_resume}",
             BilexWarning,
             stacklevel=2,
         )
-    return keep
 
+    def write(checkpoint: Checkpoint) -> None:
+        write_checkpoint(replace(checkpoint, command=asdict(job)), run, scratch)
+        exit_message.set_checkpoint(run / CHECKPOINT, how_to_resume, written=True)
 
-def default_output(src: str, trg: str) -> str:
-    """Name the run after the two files, in the current directory."""
-    return f"{stem_of(src)}-{stem_of(trg)}"
+    return write
 
 
 def stem_of(path: str) -> str:
     """Name a language after its file."""
-    return Path(os.path.basename(path).removesuffix(".gz")).stem  # noqa: PTH119
+    return Path(Path(path).name.removesuffix(".gz")).stem
 
 
-def summarise(run: Run, place: str, reported: str) -> None:
-    """Say in a few lines what came out."""
+def summary_lines(run: Run) -> list[str]:
+    """Sum the result up for people."""
     iterations, used = run.info["iterations"], run.info["configuration"]["seed"]["used"]
-    click.echo(
+    lines = [
         f"{plural(run.info['pairs'], 'pair')} from {plural(used, 'seed pair')} in "
         f"{plural(len(iterations), 'iteration')}, {run.info['seconds']:.1f} s ({run.info['stopped']})"
-    )
+    ]
     for choice in run.info["choices"]:
-        click.echo(f"{choice['about']}: {choice['chosen']}{figures_of(choice)}, because {choice['why']}")
+        figures = ", ".join(f"{name} {value:.3f}" for name, value in choice["measured"].items())
+        chosen = f"{choice['chosen']} ({figures})" if figures else choice["chosen"]
+        lines.append(f"{choice['about']}: {chosen}, because {choice['why']}")
     gap = iterations[-1]["certificate_gap"]
     proof = "" if gap is None else f", certificate gap {gap:.1g}"
-    click.echo(f"mean cosine {iterations[-1]['mean_cosine']:.4f}{proof}")
-    click.echo("\n".join(verdict_lines(run)))
-    if len(run.lexicon):
-        click.echo(
-            f"{plural(len(run.lexicon), 'entry')} listed, about {run.lexicon.expected_precision:.0%} of them right"
-        )
-    click.echo(f"lexicon: {Path(place) / 'lexicon.tsv'}{reported}")
-
-
-def figures_of(choice: dict[str, Any]) -> str:
-    """Write the figures that a choice rests on."""
-    measured = ", ".join(f"{name} {value:.3f}" for name, value in choice["measured"].items())
-    return f" ({measured})" if measured else ""
+    lines += [f"mean cosine {iterations[-1]['mean_cosine']:.4f}{proof}", *verdict_lines(run)]
+    if count := len(run.lexicon):
+        lines.append(f"{plural(count, 'entry')} listed, about {run.lexicon.expected_precision:.0%} of them right")
+    return lines
 
 
 def verdict_lines(run: Run) -> list[str]:
-    """Say what the run is worth, and if that is in doubt why, and what to try next."""
+    """Return the verdict on the run, and unless it is sound the reasons and what to try next."""
     verdict = run.info["verdict"]
     if verdict["level"] == "sound":
         return ["verdict: the lexicon looks sound"]

@@ -20,8 +20,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["ExitMessage", "exit_message", "exit_promptly_on_interrupt", "install_signal_handlers", "is_interrupt"]
-
 INTERRUPT_RECEIVED = threading.Event()
 RESEND_DELAY = 0.1  # seconds
 MAX_EXIT_DELAY = 1.2  # seconds from Ctrl-C until the process is ended without cleaning up
@@ -36,26 +34,23 @@ class ExitMessage:
 
     def reset(self) -> None:
         """Start a new command."""
+        self.finished = False  # the run is complete and in its place
         self._checkpoint: Path | None = None
-        self._how_to_resume, self._own_checkpoint, self._finished = "", False, False
+        self._how_to_resume, self._own_checkpoint = "", False
 
     def set_checkpoint(self, checkpoint: Path, how_to_resume: str, *, written: bool) -> None:
         """Record that there is a checkpoint; `written` means that this process has written it."""
         self._checkpoint, self._how_to_resume, self._own_checkpoint = checkpoint, how_to_resume, written
 
-    def set_finished(self) -> None:
-        """Record that the run is complete and in its place."""
-        self._finished, self._own_checkpoint = True, False
-
     def for_interrupt(self) -> str:
         """Return the message for an interrupt."""
-        if self._finished or (self._own_checkpoint and self._checkpoint and not self._checkpoint.exists()):
+        if self.finished or (self._own_checkpoint and self._checkpoint and not self._checkpoint.exists()):
             return "interrupted; the run was already finished"
         return f"interrupted; {self._how_to_resume or 'nothing was written'}"
 
     def after_error(self) -> str:
         """Return what to add to the message of an error."""
-        return f"; after that {self._how_to_resume}" if self._own_checkpoint else ""
+        return f"; after that {self._how_to_resume}" if self._own_checkpoint and not self.finished else ""
 
 
 exit_message = ExitMessage()
@@ -101,24 +96,22 @@ def exit_promptly_on_interrupt(scratch: Path) -> Iterator[None]:
     reading, writing = socket.socketpair()
     writing.setblocking(False)
     block_ended = threading.Event()
-    thread = threading.Thread(target=exit_after_interrupt, args=(reading, block_ended, scratch), daemon=True)
-    thread.start()
+    threading.Thread(target=exit_after_interrupt, args=(reading, block_ended, scratch), daemon=True).start()
     before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)  # written to even while C code runs
     try:
         yield
     finally:
         block_ended.set()
         signal.set_wakeup_fd(before)
-        writing.close()
-        thread.join()
-        reading.close()
+        writing.close()  # which ends the thread
 
 
 def exit_after_interrupt(reading: socket.socket, block_ended: threading.Event, scratch: Path) -> None:
     """Wait for Ctrl-C; end the process if the block does not end soon after it."""
-    while number := reading.recv(1):
-        if number[0] == signal.SIGINT and not block_ended.wait(MAX_EXIT_DELAY):
-            shutil.rmtree(scratch, ignore_errors=True)
-            start = f"{SHOW_CURSOR}\n" if sys.stderr.isatty() else ""
-            os.write(2, f"{start}bilex: error: {exit_message.for_interrupt()}\n".encode())
-            os._exit(130)
+    with reading:
+        while number := reading.recv(1):
+            if number[0] == signal.SIGINT and not block_ended.wait(MAX_EXIT_DELAY):
+                shutil.rmtree(scratch, ignore_errors=True)
+                start = f"{SHOW_CURSOR}\n" if sys.stderr.isatty() else ""
+                os.write(2, f"{start}bilex: error: {exit_message.for_interrupt()}\n".encode())
+                os._exit(130)

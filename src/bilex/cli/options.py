@@ -12,20 +12,6 @@ import click
 from bilex.errors import BilexError
 from bilex.methods import DEFAULT_METHOD, METHODS, OPTIONS
 
-__all__ = [
-    "command_line",
-    "json_option",
-    "method_changes",
-    "method_options",
-    "min_confidence_option",
-    "print_json",
-    "quiet_option",
-    "retrieval_option",
-    "reverse_option",
-    "run_argument",
-    "wrong_usage",
-]
-
 OPTION_DEFAULTS = METHODS[DEFAULT_METHOD].options()
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -46,13 +32,11 @@ def method_options(command: Command) -> Command:
     """Add the options of a method that the command line offers, from their declarations in `bilex.methods`."""
     for each in reversed([each for each in OPTIONS.values() if each.flag]):
         name = f"--{each.name.replace('_', '-')}"
-        kind = str(each.type)
         if each.type is bool:
             command = click.option(name, each.name, is_flag=True, default=None, help=each.help)(command)
             continue
-        parsed: Any = click.Choice(each.choices) if each.choices else str
-        if not each.choices and ("int" in kind or "float" in kind):
-            parsed = int if "int" in kind else float
+        kinds: Any = [kind for kind in (int, float) if kind.__name__ in str(each.type)]
+        parsed = click.Choice(each.choices) if each.choices else next(iter(kinds), str)
         default = OPTION_DEFAULTS[each.name]
         text = f"{each.help}  [default: the method's, {'none' if default is None else default}]"
         command = click.option(name, each.name, type=parsed, metavar=each.metavar, help=text)(command)
@@ -85,7 +69,7 @@ def wrong_usage() -> Iterator[None]:
 
 
 def command_line(context: click.Context) -> list[str]:
-    """Give the command as it can be given again: its arguments, and the options that are not at their defaults."""
+    """Return the command so that it can be repeated: its arguments, and the options that were given."""
     given = [p for p in context.command.params if p.name and is_given(context, p.name)]
     words = ["bilex", str(context.info_name)]
     for parameter in sorted(given, key=lambda parameter: isinstance(parameter, click.Option)):
@@ -99,7 +83,7 @@ def command_line(context: click.Context) -> list[str]:
 
 
 def is_given(context: click.Context, name: str) -> bool:
-    """Say whether a parameter was on the command line."""
+    """Check whether a parameter was on the command line."""
     return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 

@@ -7,8 +7,7 @@ import sys
 import click
 
 from bilex.cli.options import json_option, print_json, quiet_option, retrieval_option, reverse_option, run_argument
-
-__all__ = ["translate"]
+from bilex.errors import BilexError, InputError
 
 
 @click.command()
@@ -40,7 +39,6 @@ def translate(
     Prints word, translation and score, separated by tabs. A term of several words, in quotes or on a line of its own,
     is composed from its words if it has no vector.
     """
-    from bilex.errors import BilexError
     from bilex.runs.run import Run
 
     if not words:
@@ -50,13 +48,13 @@ def translate(
     learnt = Run.load(run)
     model = None if subwords is None else learnt.subwords(subwords, reverse=reverse)
     answers = learnt.translate_many(words, k, retrieval=retrieval, reverse=reverse, subwords=model)
-    missing = list(dict.fromkeys(word for word, found in zip(words, answers, strict=True) if not found))
+    pairs = list(zip(words, answers, strict=True))
+    missing = list(dict.fromkeys(word for word, found in pairs if not found))
     listed = f"no vector for {', '.join(missing[:10])}{' ...' * (len(missing) > 10)}"
     if as_json:
-        pairs = zip(words, answers, strict=True)
         print_json({"translations": {word: [vars(answer) for answer in found] for word, found in pairs}})
     else:
-        for word, found in zip(words, answers, strict=True):
+        for word, found in pairs:
             for answer in found:
                 click.echo(f"{word}\t{answer.word}\t{answer.score:.6f}")
     if not any(answers):
@@ -68,8 +66,6 @@ def translate(
 
 def read_lines() -> list[str]:
     """Read stdin as UTF-8, whatever the locale is."""
-    from bilex.errors import InputError
-
     try:
         return sys.stdin.buffer.read().decode("utf-8").split("\n")
     except UnicodeDecodeError as error:

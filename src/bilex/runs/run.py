@@ -135,7 +135,7 @@ class Run:
         subwords: Subwords | None = None,
         engine: Engine | None = None,
     ) -> list[Translation]:
-        """Give the k best translations of one word; `reverse` goes from the target to the source language."""
+        """Return the k best translations of one word; `reverse` goes from the target to the source language."""
         return self.translate_many([word], k, retrieval=retrieval, reverse=reverse, subwords=subwords, engine=engine)[0]
 
     def translate_many(
@@ -148,7 +148,7 @@ class Run:
         subwords: Subwords | None = None,
         engine: Engine | None = None,
     ) -> list[list[Translation]]:
-        """Give the k best translations of each word; none for a word without a vector.
+        """Return the k best translations of each word; none for a word without a vector.
 
         A term of several words that has no vector is composed from its words; `subwords`, of the language that is
         translated from, makes vectors of words that have none.
@@ -178,7 +178,7 @@ class Run:
         return Subwords.of(model, self.target if reverse else self.source, method)
 
     def vector(self, term: str, *, reverse: bool = False, subwords: Subwords | None = None) -> Vectors | None:
-        """Give the unit vector of a word or term in the shared space; None if it has none."""
+        """Return the unit vector of a word or term in the shared space; None if it has none."""
         space, words, _ = self._direction(reverse)
         to_space = self.theta.map_target if reverse else self.theta.map_source
 
