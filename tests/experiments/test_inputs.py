@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from bilex.errors import BilexError
-from bilex.experiments.inputs import FileCache, TooFewPairs, check_seed_name, held_out_words, query_pairs, seed_pairs
+from bilex.experiments.cells import Cell
+from bilex.experiments.inputs import FileCache, TooFewPairs, check_seed_name, held_out_words, seed_pairs
+from bilex.experiments.layouts import find_layout
+from bilex.methods import METHODS
 
 
 @pytest.fixture
@@ -48,7 +51,8 @@ def test_held_out_words_are_queries(data: Path, cache: FileCache) -> None:
     left_out = held_out_words(train, 5)
     assert len(left_out) == len({s for s, _ in train}) // 5
     seed = seed_pairs("5000", source, target, train, held_out=5)
-    asked = query_pairs(cache, data / "en-it.test.txt", path, 5)
+    files = find_layout(data).resolve(data, "en-it")
+    asked = Cell("translation", files, METHODS["ruder2018"], "5000", cache, held_out=5).gold()
     assert not {s for s, _ in seed} & left_out
     assert left_out <= {s for s, _ in asked}
     assert {*seed, *asked} == {*train, *cache.pairs(data / "en-it.test.txt")}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bilex.errors import BilexError
-from bilex.experiments.layouts import LAYOUT_FILE, SHIPPED_LAYOUTS, find_layout, shipped_layout
+from bilex.experiments.layouts import LAYOUT_FILE, SHIPPED_LAYOUTS, find_layout, read_layout
 
 
 def touch(folder: Path, *names: str) -> None:
@@ -45,7 +45,7 @@ def test_the_papers_data_as_its_script_lays_it_out(tmp_path: Path) -> None:
 
 def test_pairs_are_discovered_where_none_are_named(tmp_path: Path) -> None:
     touch(tmp_path, *FILES["muse"], "crosslingual/dictionaries/en-fr.5000-6500.txt")
-    assert shipped_layout("muse").pairs_of("table1", tmp_path) == ("en-es",)
+    assert read_layout("muse").pairs_of("table1", tmp_path) == ("en-es",)
 
 
 def test_the_directorys_own_file_comes_first(data: Path) -> None:
@@ -125,4 +125,4 @@ def test_missing_files_are_named(data: Path, tmp_path: Path) -> None:
 
 def test_an_experiment_without_pairs_is_explained(tmp_path: Path) -> None:
     with pytest.raises(BilexError, match="no pairs for table4"):
-        shipped_layout("paper").pairs_of("table4", tmp_path)
+        read_layout("paper").pairs_of("table4", tmp_path)

@@ -8,26 +8,27 @@ from pathlib import Path
 import pytest
 
 from bilex.experiments.plots import Plot, PlotsNotInstalled, draw, tick_labels, write_plot
-from bilex.experiments.reporting import aligned, beside, spread, tsv
+from bilex.experiments.reporting import Report, aligned, both_figures, spread
 
 
 def test_columns_line_up() -> None:
     assert aligned([["", "5,000", "25"], ["xing2015", "- / 1.00", "-"]]) == (
-        "             5,000  25\nxing2015  - / 1.00   -"
+        "               5,000  25\n  xing2015  - / 1.00   -"
     )
     combining, wide = aligned([["e\u0301", "1"], ["語", "2"]]).splitlines()
-    assert combining == "e\u0301   1"
-    assert wide == "語  2"
+    assert combining == "  e\u0301   1"
+    assert wide == "  語  2"
 
 
 def test_figures_side_by_side() -> None:
-    assert beside(39.67, spread([75.3])) == "39.67 / 75.30"
-    assert beside(None, spread([])) == "- / -"
+    assert both_figures([{"published": 39.67, "p@1": 75.3}]) == "39.67 / 75.30"
+    assert both_figures([{"published": None, "p@1": None}]) == "- / -"
     assert spread([1.0, 2.0]) == "1.50 (1.00 to 2.00)"
 
 
 def test_no_field_can_break_a_row() -> None:
-    assert tsv(("a", "b"), [{"a": "x\ty\nz", "b": None}, {"b": 3, "a": 0.1}]) == "a\tb\nx y z\t\n0.1\t3\n"
+    report = Report("", "", ("a", "b"), [{"a": "x\ty\nz", "b": None}, {"b": 3, "a": 0.1}])
+    assert report.tsv == "a\tb\nx y z\t\n0.1\t3\n"
 
 
 def test_tick_labels_that_would_overlap_are_left_out() -> None:

@@ -13,7 +13,8 @@ import pytest
 
 from bilex.em.context import Reporter
 from bilex.errors import BilexWarning
-from bilex.experiments import EXPERIMENTS, Options, Outcome, reproduce
+from bilex.experiments import EXPERIMENTS, reproduce
+from bilex.experiments.experiment import Options, Outcome
 
 
 @pytest.fixture(scope="module")

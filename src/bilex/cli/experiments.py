@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,9 +14,7 @@ from bilex.cli.options import json_option, print_json, quiet_option, wrong_usage
 
 if TYPE_CHECKING:
     from bilex.em.context import Reporter
-    from bilex.experiments import Outcome
-
-__all__ = ["reproduce", "sweep"]
+    from bilex.experiments.experiment import Outcome
 
 PAPER_EXPERIMENTS = ("table1", "table2", "table3", "table4", "table5", "fig2", "fig3")
 
@@ -58,39 +57,20 @@ def split_sizes(context: click.Context, parameter: click.Parameter, value: str |
 @json_option
 @quiet_option
 def reproduce(
-    name: str,
-    data: str,
-    layout: str | None,
-    output: str,
-    pairs: tuple[str, ...],
-    methods: tuple[str, ...],
-    seeds: tuple[str, ...],
-    sizes: tuple[int, ...],
-    limit: int,
-    max_rank: int | None,
-    draws: int,
-    as_json: bool,
-    quiet: bool,
+    name: str, data: str, layout: str | None, output: str, limit: int, as_json: bool, quiet: bool, **choices: Any
 ) -> None:
     """Run a table or figure of the paper on the data in DIR.
 
     Every cell is kept in OUT/NAME.jsonl as soon as it is finished, and an interrupted run goes on from there. Writes
     OUT/NAME.tsv and .txt and, for figures, .svg and .png. A file DIR/bilex.toml can describe data of your own.
     """
-    from bilex.experiments import Options
     from bilex.experiments import reproduce as run
-    from bilex.experiments.toml import parse_pair
+    from bilex.experiments.experiment import Options
 
     with wrong_usage():
-        for pair in pairs:
-            parse_pair(pair)
-        options = Options(pairs, methods, seeds, sizes, draws, max_rank)
-    outcome = run_with_progress(
-        f"bilex reproduce {name}",
-        Path(output) / f"{name}.jsonl",
-        quiet or as_json,
-        lambda reporter: run(name, data, output, layout=layout, options=options, limit=limit, reporter=reporter),
-    )
+        options = Options(**choices)
+    with grid_progress(f"bilex reproduce {name}", output, name, quiet or as_json) as reporter:
+        outcome = run(name, data, output, layout=layout, options=options, limit=limit, reporter=reporter)
     print_outcome(outcome, {"experiment": name, "data": data}, as_json, quiet)
 
 
@@ -116,23 +96,21 @@ def sweep(config: str, output: str, as_json: bool, quiet: bool) -> None:
     from bilex.experiments.sweep import read_sweep, run_sweep
 
     grid = read_sweep(config)
-    outcome = run_with_progress(
-        f"bilex sweep {config}",
-        Path(output) / f"{grid.name}.jsonl",
-        quiet or as_json,
-        lambda reporter: run_sweep(grid, output, reporter=reporter),
-    )
+    with grid_progress(f"bilex sweep {config}", output, grid.name, quiet or as_json) as reporter:
+        outcome = run_sweep(grid, output, reporter=reporter)
     print_outcome(outcome, {"config": config}, as_json, quiet)
 
 
-def run_with_progress(command: str, log: Path, quiet: bool, run: Callable[[Reporter], Outcome]) -> Outcome:
-    """Run a grid with progress on the terminal; an interruption tells how to continue."""
+@contextlib.contextmanager
+def grid_progress(command: str, output: str, name: str, quiet: bool) -> Iterator[Reporter]:
+    """Show the progress of a grid on the terminal; an interruption tells how to continue."""
     from bilex.cli.progress import show_progress
 
+    log = Path(output) / f"{name}.jsonl"
     how_to_resume = f"finished cells are kept in {log}, run `{command}` again to go on"
     exit_message.set_checkpoint(log, how_to_resume, written=False)
     with show_progress(quiet) as reporter:
-        return run(reporter)
+        yield reporter
 
 
 def print_outcome(outcome: Outcome, about: dict[str, object], as_json: bool, quiet: bool) -> None:

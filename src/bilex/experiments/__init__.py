@@ -7,23 +7,36 @@ your own. Both use one small engine (`grid`) that computes each cell once and co
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 from bilex.em.context import Reporter
-from bilex.experiments.differences import TABLE5
-from bilex.experiments.experiment import Experiment, Options, Outcome, Report, Setting, run_experiment
-from bilex.experiments.figures import FIG2, FIG3
-from bilex.experiments.hubs import TABLE3
-from bilex.experiments.inputs import FileCache
+from bilex.experiments.experiment import Experiment, Options, Outcome, Setting, run_experiment
+from bilex.experiments.figures import report_fig2, report_fig3
+from bilex.experiments.inputs import PAPER_SEEDS, FileCache
 from bilex.experiments.layouts import find_layout
-from bilex.experiments.similarity import TABLE2
-from bilex.experiments.translation import TABLE1, TABLE4
+from bilex.experiments.tables import (
+    TABLE5_SYSTEMS,
+    report_table1,
+    report_table2,
+    report_table3,
+    report_table4,
+    report_table5,
+)
 from bilex.search.engine import Engine
-from bilex.search.local import LocalEngine
+from bilex.seeds.seed import IDENTICAL
 
-__all__ = ["EXPERIMENTS", "Experiment", "Options", "Outcome", "Report", "Setting", "reproduce"]
-
-EXPERIMENTS = {experiment.name: experiment for experiment in (TABLE1, TABLE2, TABLE3, TABLE4, TABLE5, FIG2, FIG3)}
+BASELINES = ("mikolov2013", "xing2015", "zhang2016", "artetxe2016", "artetxe2017")
+SYSTEMS = (*BASELINES, "ruder2018", "ruder2018-freq")
+EXPERIMENTS = {
+    "table1": Experiment("translation", SYSTEMS, report_table1, PAPER_SEEDS),
+    "table2": Experiment("similarity", SYSTEMS, report_table2, PAPER_SEEDS[:3], large_seed_only=BASELINES[:4]),
+    "table3": Experiment("hubs", ("artetxe2017", "ruder2018"), report_table3),
+    "table4": Experiment("translation", SYSTEMS[4:], report_table4, (IDENTICAL,)),
+    "table5": Experiment("answers", TABLE5_SYSTEMS, report_table5),
+    "fig2": Experiment("translation", SYSTEMS[:6], report_fig2, sized=True),
+    "fig3": Experiment("translation", ("ruder2018",), report_fig3, priors=("1:1", "1:2", "2:1", "2:2"), sized=True),
+}
 
 
 def reproduce(
@@ -53,13 +66,9 @@ def reproduce(
         Which part of the experiment; by default all of it.
     limit
         The number of words to read from each file of vectors.
-    engine
-        Where the searches run.
-    reporter
-        Receives progress callbacks.
+    engine, reporter
+        Where the searches run, and what receives progress callbacks.
     """
     experiment = EXPERIMENTS[name]
-    setting = Setting(name, Path(data), find_layout(data, layout), FileCache(limit), options or Options())
-    cells = experiment.plan(setting)
-    engine = engine or LocalEngine()
-    return run_experiment(name, cells, lambda found: experiment.report(setting, found), Path(output), engine, reporter)
+    setting = Setting(name, experiment, Path(data), find_layout(data, layout), FileCache(limit), options or Options())
+    return run_experiment(name, setting.plan(), partial(experiment.report, setting), output, engine, reporter)

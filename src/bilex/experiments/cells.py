@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from bilex.em.context import Context
@@ -14,7 +13,7 @@ from bilex.evaluation.compare import Side, first_answers
 from bilex.evaluation.hubness import evaluate_hubness
 from bilex.evaluation.similarity import evaluate_similarity
 from bilex.evaluation.translation import NotCovered, evaluate_translation
-from bilex.experiments.inputs import FileCache, TooFewPairs, needs_train, query_pairs, seed_pairs
+from bilex.experiments.inputs import Dictionary, FileCache, TooFewPairs, held_out_words, needs_train, seed_pairs
 from bilex.experiments.layouts import PairFiles
 from bilex.induction import learn
 from bilex.methods import Method
@@ -33,7 +32,7 @@ class Cell:
 
     measure: str  # translation, similarity, hubs, or answers: first answers from the target to the source
     files: PairFiles
-    system: Method
+    method: Method
     seed: str
     cache: FileCache
     draw: int = 0  # of the seed
@@ -41,36 +40,29 @@ class Cell:
     held_out: int | None = None  # N: every Nth source word of the train dictionary is a query, not part of the seed
 
     @property
-    def pair(self) -> str:
-        """The name of the pair of languages."""
-        return self.files.name
-
-    @property
-    def method(self) -> str:
-        """The name of the method."""
-        return self.system.name
-
-    @property
-    def prior(self) -> str:
-        """The name of the prior."""
-        return self.system.prior.kind
-
-    @property
-    def max_rank(self) -> int | None:
-        """The frequency constraint."""
-        return self.system.e_step.max_rank
+    def key(self) -> dict[str, Any]:
+        """The columns of a table that tell the cell from others."""
+        return {
+            "pair": self.files.name,
+            "seed": self.seed,
+            "draw": self.draw,
+            "method": self.method.name,
+            "prior": self.method.prior.kind,
+            "max_rank": self.method.e_step.max_rank,
+            "size": self.size,
+        }
 
     @property
     def label(self) -> str:
         """The name on a terminal."""
-        parts = [self.pair, self.method]
-        parts += [f"prior {self.prior}"] if self.measure == "translation" and self.size else []
+        parts = [self.files.name, self.method.name]
+        parts += [f"prior {self.method.prior.kind}"] if self.measure == "translation" and self.size else []
         parts += [f"seed {self.seed}" + (f" (draw {self.draw})" if self.draw else "")]
         return ", ".join(parts + ([f"{self.size:,} words"] if self.size else []))
 
     @property
-    def inputs(self) -> dict[str, Path]:
-        """The files that the result depends on."""
+    def configuration(self) -> dict[str, Any]:
+        """Everything the result depends on: the inputs by their content, not by their names."""
         files, inputs = self.files, {"source": self.files.source, "target": self.files.target}
         if files.train and (needs_train(self.seed) or self.held_out):
             inputs["train"] = files.train
@@ -78,30 +70,25 @@ class Cell:
             inputs |= {f"similarity {name}": path for name, path in files.similarity.items()}
         elif files.test:
             inputs["test"] = files.test
-        return inputs
-
-    @property
-    def configuration(self) -> dict[str, Any]:
-        """Everything the result depends on: the inputs by their content, not by their names."""
-        configuration = {
+        return {
             "version": __version__,
             "measure": self.measure,
-            "pair": self.pair,
-            "method": asdict(self.system),
+            "pair": files.name,
+            "method": asdict(self.method),
             "seed": self.seed,
             "draw": self.draw,
             "size": self.size,
             "limit": self.cache.limit,
             "held_out": self.held_out,
-            "inputs": {name: self.cache.sha256(path) for name, path in self.inputs.items()},
+            "inputs": {name: self.cache.sha256(path) for name, path in inputs.items()},
+            **({"fold": files.fold} if self.measure == "similarity" else {}),
         }
-        if self.measure == "similarity":
-            configuration["fold"] = self.files.fold
-        return configuration
 
-    def gold(self) -> tuple[tuple[str, str], ...]:
-        """Return the gold pairs of the queries."""
-        return query_pairs(self.cache, self.files.test, self.files.train, self.held_out)
+    def gold(self) -> Dictionary:
+        """Return the gold pairs of the queries: the test dictionary, and what was held out of the train dictionary."""
+        train = self.cache.pairs(self.files.train) if self.held_out else ()
+        left_out = held_out_words(train, self.held_out)
+        return (*self.cache.pairs(self.files.test), *(pair for pair in train if pair[0] in left_out))
 
 
 def run_cell(cell: Cell, engine: Engine) -> dict[str, Any]:
@@ -110,12 +97,12 @@ def run_cell(cell: Cell, engine: Engine) -> dict[str, Any]:
     train = cell.cache.pairs(cell.files.train) if needs_train(cell.seed) else ()
     with warnings.catch_warnings(record=True) as caught:  # they are part of the result
         warnings.simplefilter("always", BilexWarning)
-        check_input(source, target, cell.system)  # vectors that do not fit together are an error, not a result
+        check_input(source, target, cell.method)  # vectors that do not fit together are an error, not a result
         try:
             seed = seed_pairs(cell.seed, source, target, train, draw=cell.draw, held_out=cell.held_out)
         except TooFewPairs as error:
             return {"reason": str(error)}
-        learnt = learn(prepare(source, target, seed, cell.system), Context(engine))
+        learnt = learn(prepare(source, target, seed, cell.method), Context(engine))
         measured = MEASURES[cell.measure](cell, (learnt.shared_space(engine)[0], learnt.source, learnt.target), engine)
     notes = [str(warning.message) for warning in caught if issubclass(warning.category, BilexWarning)]
     iterations = learnt.fit.iterations
@@ -141,9 +128,8 @@ def measure_translation(cell: Cell, side: Side, engine: Engine) -> dict[str, Any
         return {"reason": f"none of the {len({s for s, _ in gold})} test words is in the vocabulary"}
 
 
-def measure_similarity(cell: Cell, side: Side, engine: Engine) -> dict[str, Any]:
+def measure_similarity(cell: Cell, side: Side, _: Engine) -> dict[str, Any]:
     """Correlate cosines with human scores, on every similarity set of the pair."""
-    del engine
     sets: dict[str, dict[str, Any]] = {}
     for name, path in cell.files.similarity.items():
         score = evaluate_similarity(*side, path, fold_case=cell.files.fold)

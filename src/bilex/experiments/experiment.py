@@ -1,27 +1,30 @@
-"""What all experiments share: the options, the plan of a grid, and the report that is written."""
+"""What all experiments share: the options, the plan of a grid, and the files that are written."""
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from bilex.em.context import Reporter
-from bilex.errors import BilexWarning
+from bilex.errors import BilexError, BilexWarning
 from bilex.experiments import published
 from bilex.experiments.cells import Cell, run_cell
 from bilex.experiments.grid import run_grid
 from bilex.experiments.inputs import FileCache, check_seed_name, is_drawn, needs_train
-from bilex.experiments.layouts import Layout, PairFiles
-from bilex.experiments.plots import Plot, PlotsNotInstalled, write_plot
-from bilex.experiments.reporting import Measured, constraint_note, reason_notes, tsv, wrapped
+from bilex.experiments.layouts import Layout, PairFiles, parse_pair
+from bilex.experiments.plots import PlotsNotInstalled, write_plot
+from bilex.experiments.reporting import Report, Row, reason_notes
 from bilex.files.atomic import atomic_write_text
 from bilex.methods import Method, find_method
 from bilex.search.engine import Engine
+from bilex.search.local import LocalEngine
 
 PAPERS_LAYOUT = "paper"
+LARGE_SEED = ("5000",)
+DEFAULT_SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,22 @@ class Options:
     max_rank: int | None = None
 
     def __post_init__(self) -> None:
-        for name in self.methods:
-            find_method(name)
-        for name in self.seeds:
-            check_seed_name(name)
+        for check, names in ((parse_pair, self.pairs), (find_method, self.methods), (check_seed_name, self.seeds)):
+            for name in names:
+                check(name)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of the paper: what it measures if the user does not choose, and how it is reported."""
+
+    measure: str
+    methods: tuple[str, ...]
+    report: Callable[[Setting, list[Row]], Report]
+    seeds: tuple[str, ...] = LARGE_SEED
+    large_seed_only: tuple[str, ...] = ()  # methods that need it, because they do not learn from themselves
+    priors: tuple[str | None, ...] = (None,)  # None is the method's own
+    sized: bool = False  # at several sizes of the vocabulary; words held out of the train dictionary are queries too
 
 
 @dataclass(frozen=True)
@@ -47,98 +62,69 @@ class Setting:
     """An experiment on a data directory."""
 
     name: str
+    experiment: Experiment
     folder: Path
     layout: Layout
     cache: FileCache
     options: Options = field(default_factory=Options)
 
-    def plan(
-        self,
-        measure: str,
-        systems: Sequence[tuple[str, str | None, Sequence[str]]],
-        *,
-        sizes_of: Callable[[PairFiles], Sequence[int | None]] = lambda files: (None,),
-        held_out: bool = False,
-    ) -> list[Cell]:
-        """Return the cells: every pair of languages, every system from each of its seeds, every size and draw.
-
-        A system is the name of a method, a prior (None for the method's own) and its seeds. With `held_out`, words held
-        out of the train dictionary are queries too.
-        """
-        needs = {
-            "train": held_out or any(needs_train(seed) for _, _, seeds in systems for seed in seeds),
-            "test": measure != "similarity",
-            "similarity": measure == "similarity",
-        }
-        pairs = self.options.pairs or self.layout.pairs_of(self.name, self.folder)
-        every = [self.layout.resolve(self.folder, pair, **needs) for pair in pairs]
-        held = {files.name: files.held_out if held_out else None for files in every}
+    def plan(self) -> list[Cell]:
+        """Return the cells: every pair of languages, every method and prior from each of its seeds, size and draw."""
+        options, measure, sized = self.options, self.experiment.measure, self.experiment.sized
+        methods = options.methods or self.experiment.methods
+        if measure == "answers" and len(methods) != 2:
+            raise BilexError(f"{self.name} compares two methods, but {len(methods)} are given; give two with --methods")
+        draws = 1 if measure == "answers" else options.draws
+        need_train = sized or any(needs_train(seed) for method in methods for seed in self.seeds_of(method))
+        on_similarity = measure == "similarity"
+        pairs = options.pairs or self.layout.pairs_of(self.name, self.folder)
+        every = [self.layout.resolve(self.folder, pair, need_train, not on_similarity, on_similarity) for pair in pairs]
         return [
-            Cell(measure, files, self.method(name, files, prior), seed, self.cache, draw, size, held[files.name])
+            Cell(measure, files, method, seed, self.cache, draw, size, files.held_out if sized else None)
             for files in every
-            for name, prior, seeds in systems
-            for seed in seeds
-            for size in sizes_of(files)
-            for draw in range(self.options.draws if is_drawn(seed) else 1)
+            for name in methods
+            for method in self.methods_of(name, files)
+            for seed in self.seeds_of(name)
+            for size in self.sizes_of(files)
+            for draw in range(draws if is_drawn(seed) else 1)
         ]
 
-    def methods(self, default: Sequence[str]) -> tuple[str, ...]:
-        """Return the names of the methods."""
-        return self.options.methods or tuple(default)
+    def seeds_of(self, method: str) -> tuple[str, ...]:
+        """Return the seeds of a method."""
+        own = LARGE_SEED if method in self.experiment.large_seed_only else self.experiment.seeds
+        return self.options.seeds or own
 
-    def seeds(self, default: Sequence[str]) -> tuple[str, ...]:
-        """Return the names of the seeds."""
-        return self.options.seeds or tuple(default)
-
-    def method(self, name: str, files: PairFiles, prior: str | None = None) -> Method:
-        """Return a method; a frequency constraint is replaced by the user's or the layout's."""
-        method = find_method(name)
-        changes: dict[str, Any] = {} if prior is None else {"prior": prior}
-        rank = self.options.max_rank or files.max_rank
+    def methods_of(self, name: str, files: PairFiles) -> list[Method]:
+        """Return a method with each prior; a frequency constraint is replaced by the user's or the layout's."""
+        method, rank = find_method(name), self.options.max_rank or files.max_rank
         if method.e_step.max_rank is not None and rank is not None:
-            changes["max_rank"] = rank
-        return method.with_changes(changes)
+            method = method.with_changes({"max_rank": rank})
+        return [method if prior is None else method.with_changes({"prior": prior}) for prior in self.experiment.priors]
 
-    def notes(self, cells: list[Measured], *about: str, after: Sequence[str] = ()) -> tuple[str, ...]:
+    def sizes_of(self, files: PairFiles) -> tuple[int | None, ...]:
+        """Return the sizes that the user chose, the layout's, or steps up to the smaller vocabulary."""
+        if not self.experiment.sized:
+            return (None,)
+        if chosen := self.options.sizes or self.layout.table.sizes:
+            return tuple(sorted(set(chosen)))
+        smaller = min(len(self.cache.vectors(path)) for path in (files.source, files.target))
+        return (*(size for size in DEFAULT_SIZES if size < smaller), smaller)
+
+    def notes(self, rows: list[Row], *about: str, after: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the notes below a table: the paper's finding, `about` the figures, and why some are missing."""
-        finding = published.FINDINGS.get(self.name, "")
         description = self.layout.table.description
         other_data = f"The data here are not the paper's{f' but {description}' if description else ''}; "
-        lines = (
-            f"The paper: {finding}" if finding else "",
+        ranks = {row["pair"]: row["max_rank"] for row in rows if row["max_rank"]}
+        listed = ", ".join(f"{rank:,} for {pair}" for pair, rank in ranks.items())
+        constraint = "Frequency constraint, most frequent words of both languages (the paper's are 40,000): "
+        return (
+            f"The paper: {published.FINDINGS[self.name]}",
             *about,
             "" if self.layout.name == PAPERS_LAYOUT else other_data + "do not compare the figures one to one.",
-            constraint_note(cells),
+            f"{constraint}{listed}." if ranks else "",
             *after,
-            *reason_notes(cells),
+            *reason_notes(rows),
         )
-        return tuple(filter(None, lines))
-
-
-@dataclass(frozen=True)
-class Report:
-    """The findings of an experiment: a table to read with its notes, the same as rows to compute with, and a plot."""
-
-    title: str
-    table: str
-    header: tuple[str, ...]
-    rows: list[dict[str, Any]]
-    notes: tuple[str, ...] = ()
-    plot: Plot | None = None
-
-    @property
-    def text(self) -> str:
-        """The report as it is printed."""
-        return f"{self.title}\n\n{self.table}\n\n{wrapped(self.notes)}".rstrip() + "\n"
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """A table or figure of the paper: the cells that it needs, and how they are reported."""
-
-    name: str
-    plan: Callable[[Setting], list[Cell]]
-    report: Callable[[Setting, list[Measured]], Report]
 
 
 @dataclass(frozen=True)
@@ -152,20 +138,22 @@ class Outcome:
 def run_experiment(
     name: str,
     cells: Sequence[Cell],
-    report: Callable[[list[Measured]], Report],
-    output: Path,
-    engine: Engine,
+    report: Callable[[list[Row]], Report],
+    output: str | os.PathLike[str],
+    engine: Engine | None = None,
     reporter: Reporter | None = None,
 ) -> Outcome:
     """Compute the cells that are not finished yet, and write ``NAME.jsonl``, ``.tsv``, ``.txt`` and the plots.
 
     Without matplotlib the plots are left out, with a warning.
     """
+    output, searches = Path(output), engine or LocalEngine()
     log = output / f"{name}.jsonl"
-    results = run_grid(cells, lambda cell: run_cell(cell, engine), log, reporter)
-    found = report([Measured(cell, result) for cell, result in zip(cells, results, strict=True)])
+    jobs = [(cell.label, cell.configuration) for cell in cells]
+    results = run_grid(jobs, lambda place: run_cell(cells[place], searches), log, reporter)
+    found = report([{**cell.key, **result, "cell": cell} for cell, result in zip(cells, results, strict=True)])
     files = [log, output / f"{name}.tsv", output / f"{name}.txt"]
-    atomic_write_text(files[1], tsv(found.header, found.rows))
+    atomic_write_text(files[1], found.tsv)
     atomic_write_text(files[2], found.text)
     if found.plot:
         plots = [output / f"{name}.{ending}" for ending in ("svg", "png")]

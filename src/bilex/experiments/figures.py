@@ -7,139 +7,78 @@ normalisation, not in the seed, not among the answers. The queries are the test 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from operator import itemgetter
 
-from bilex.experiments.cells import Cell
-from bilex.experiments.experiment import Experiment, Report, Setting
-from bilex.experiments.layouts import PairFiles
+from bilex.experiments.experiment import Setting
 from bilex.experiments.plots import Plot
 from bilex.experiments.reporting import (
-    TRANSLATION_HEADER,
-    Measured,
-    aligned,
-    precision,
+    Report,
+    Row,
+    grouped,
+    held_out_notes,
+    make_report,
+    pivot,
     seed_title,
-    select,
     spread,
     translation_rows,
-    unique,
+    values_of,
 )
-from bilex.experiments.translation import BASELINES, translation_notes
+from bilex.experiments.tables import translation_notes
 
-DEFAULT_SIZES = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
-PRIORS = ("1:1", "1:2", "2:1", "2:2")
 RETRIEVAL_NAMES = {"nn": "nearest neighbour", "csls": "CSLS"}
 
 
-@dataclass(frozen=True)
-class Curves:
-    """Cells as curves: a panel for each pair (and seed, if there are several), a line for each label."""
-
-    cells: list[Measured]
-    label: Callable[[Cell], str]
-    retrieval: str = "nn"
-
-    def panels(self) -> dict[str, dict[str, list[Measured]]]:
-        """Return the cells of each line, by the title of the panel and the label of the line."""
-        several = len({each.cell.seed for each in self.cells}) > 1
-        panels: dict[str, dict[str, list[Measured]]] = {}
-        for each in self.cells:
-            title = each.cell.pair + (f", seed {seed_title(each.cell.seed)}" if several else "")
-            panels.setdefault(title, {}).setdefault(self.label(each.cell), []).append(each)
-        return panels
-
-    def table(self) -> str:
-        """Return a table for each panel: sizes down, lines across."""
-        return "\n\n".join(f"{title}\n{self.panel_table(lines)}" for title, lines in self.panels().items())
-
-    def panel_table(self, lines: dict[str, list[Measured]]) -> str:
-        """Return the table of one panel, with the numbers of seed pairs and queries of each row."""
-        rows = [["n", "seed pairs", "queries", *lines]]
-        cells = [each for line in lines.values() for each in line]
-        for size in unique(each.cell.size for each in cells):
-            measured = [each.result for each in select(cells, size=size) if "nn" in each.result]
-            counts = [f"{measured[0]['seed_pairs']:,}", f"{measured[0]['nn']['covered']:,}"] if measured else ["-", "-"]
-            values = (spread(precision(select(line, size=size), self.retrieval)) for line in lines.values())
-            rows.append([f"{size:,}" if size else "all", *counts, *values])
-        return aligned(rows, left=0, indent="  ")
-
-    def plot(self) -> Plot:
-        """Return the plot: the mean over draws at each size."""
-        panels = {
-            title: {label: self.points(line) for label, line in lines.items()} for title, lines in self.panels().items()
-        }
-        return Plot(panels, f"P@1 (%), {RETRIEVAL_NAMES[self.retrieval]}")
-
-    def points(self, line: list[Measured]) -> dict[int, float]:
-        """Return the mean P@1 at each size of a line that has a result."""
-        values = {size: precision(select(line, size=size), self.retrieval) for size in (e.cell.size for e in line)}
-        return {size or 0: statistics.mean(found) for size, found in values.items() if found}
-
-
-def plan_fig2(setting: Setting) -> list[Cell]:
-    """Plan all systems at all sizes, from the train dictionary."""
-    return plan_sizes(setting, [(name, None) for name in setting.methods((*BASELINES, "ruder2018"))])
-
-
-def plan_fig3(setting: Setting) -> list[Cell]:
-    """Plan all priors at all sizes, from the train dictionary."""
-    return plan_sizes(setting, [(name, prior) for name in setting.methods(("ruder2018",)) for prior in PRIORS])
-
-
-def plan_sizes(setting: Setting, systems: Sequence[tuple[str, str | None]]) -> list[Cell]:
-    """Plan all systems at the sizes that the user chose, the layout's, or steps up to the smaller vocabulary."""
-
-    def sizes_of(files: PairFiles) -> tuple[int, ...]:
-        if chosen := setting.options.sizes or setting.layout.table.sizes:
-            return tuple(sorted(set(chosen)))
-        smaller = min(len(setting.cache.vectors(path)) for path in (files.source, files.target))
-        return (*(size for size in DEFAULT_SIZES if size < smaller), smaller)
-
-    seeds = setting.seeds(("5000",))
-    each_system = [(name, prior, seeds) for name, prior in systems]
-    return setting.plan("translation", each_system, sizes_of=sizes_of, held_out=True)
-
-
-def report_fig2(setting: Setting, cells: list[Measured]) -> Report:
+def report_fig2(setting: Setting, rows: list[Row]) -> Report:
     """Report one panel for each pair, one line for each system."""
     title = "Figure 2. P@1 (%) by nearest neighbour against vocabulary size"
-    return report_curves(setting, cells, title, lambda cell: cell.method)
+    return report_curves(title, rows, itemgetter("method"), figure_notes(setting, rows))
 
 
-def report_fig3(setting: Setting, cells: list[Measured]) -> Report:
+def report_fig3(setting: Setting, rows: list[Row]) -> Report:
     """Report one panel for each pair, one line for each prior."""
-    several = len({each.cell.method for each in cells}) > 1
+    several = len(grouped(rows, itemgetter("method"))) > 1
     title = "Figure 3. P@1 (%) by nearest neighbour against vocabulary size, for several priors"
-    return report_curves(setting, cells, title, lambda cell: f"{cell.method}, " * several + f"{cell.prior} prior")
+    notes = figure_notes(setting, rows)
+    return report_curves(title, rows, lambda row: f"{row['method']}, " * several + f"{row['prior']} prior", notes)
 
 
-def report_curves(setting: Setting, cells: list[Measured], title: str, label: Callable[[Cell], str]) -> Report:
-    """Report the curves as tables and as a plot."""
-    curves = Curves(cells, label)
-    return Report(
-        title=title,
-        table=curves.table(),
-        header=TRANSLATION_HEADER,
-        rows=translation_rows(cells),
-        notes=(
-            "The vocabulary is the n most frequent words of both languages; the queries are the test words in it, "
-            "the seed the pairs in it.",
-            *held_out_notes(cells),
-            *translation_notes(setting, cells),
-        ),
-        plot=curves.plot(),
+def figure_notes(setting: Setting, rows: list[Row]) -> list[str]:
+    """Return the notes below a figure."""
+    about = "The vocabulary is the n most frequent words of both languages; the queries are the test words in it, "
+    return [f"{about}the seed the pairs in it.", *held_out_notes(rows), *translation_notes(setting, rows)]
+
+
+def report_curves(
+    title: str, rows: list[Row], label: Callable[[Row], str], notes: Iterable[str], retrieval: str = "nn"
+) -> Report:
+    """Report curves as tables and as a plot: a panel for each pair (and seed, if there are several)."""
+    rows = translation_rows(rows)
+    figure = "p@1" if retrieval == "nn" else f"p@1_{retrieval}"
+    several = len(grouped(rows, itemgetter("seed"))) > 1
+    panels = grouped(rows, lambda row: row["pair"] + (f", seed {seed_title(row['seed'])}" if several else ""))
+    tables = [f"{name}\n{panel_table(panel, label, figure)}" for name, panel in panels.items()]
+    lines = {
+        name: {which: mean_by_size(line, figure) for which, line in grouped(panel, label).items()}
+        for name, panel in panels.items()
+    }
+    plot = Plot(lines, f"P@1 (%), {RETRIEVAL_NAMES[retrieval]}")
+    return make_report(title, "\n\n".join(tables), rows, notes, plot=plot)
+
+
+def panel_table(rows: list[Row], label: Callable[[Row], str], figure: str) -> str:
+    """Return the table of one panel: sizes down, with their numbers of seed pairs and queries, lines across."""
+    heads = {}
+    for size, here in grouped(rows, itemgetter("size")).items():
+        counts = next(((f"{row['seed_pairs']:,}", f"{row['covered']:,}") for row in here if "nn" in row), ("-", "-"))
+        heads[size] = (f"{size:,}" if size else "all", *counts)
+    corner = ("n", "seed pairs", "queries")
+    return pivot(
+        rows, lambda row: heads[row["size"]], label, lambda draws: spread(values_of(draws, figure)), corner, left=0
     )
 
 
-def held_out_notes(cells: list[Measured]) -> list[str]:
-    """Return a note on the words that were held out of the seed."""
-    return [
-        f"One in {every} source words of the train dictionary is left out of the seed and is a test word instead, "
-        "because the test dictionary has hardly any frequent words."
-        for every in unique(each.cell.held_out for each in cells if each.cell.held_out)
-    ]
-
-
-FIG2 = Experiment("fig2", plan_fig2, report_fig2)
-FIG3 = Experiment("fig3", plan_fig3, report_fig3)
+def mean_by_size(line: list[Row], figure: str) -> dict[int, float]:
+    """Return the mean over the draws at each size that has a result."""
+    values = {size: values_of(draws, figure) for size, draws in grouped(line, itemgetter("size")).items()}
+    return {size or 0: statistics.mean(found) for size, found in values.items() if found}

@@ -15,29 +15,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeVar
+from typing import Any, BinaryIO
 
 from bilex.em.context import Reporter
 from bilex.errors import BilexError, BilexWarning
 
 Result = dict[str, Any]
-
-
-class GridCell(Protocol):
-    """One cell of a grid."""
-
-    @property
-    def label(self) -> str:
-        """The name on a terminal."""
-        ...
-
-    @property
-    def configuration(self) -> dict[str, Any]:
-        """Everything the result depends on, as JSON can hold it."""
-        ...
-
-
-AnyCell = TypeVar("AnyCell", bound=GridCell)
 
 
 def configuration_key(configuration: dict[str, Any]) -> str:
@@ -47,26 +30,33 @@ def configuration_key(configuration: dict[str, Any]) -> str:
 
 
 def run_grid(
-    cells: Sequence[AnyCell], compute: Callable[[AnyCell], Result], path: Path, reporter: Reporter | None = None
+    cells: Sequence[tuple[str, dict[str, Any]]],
+    compute: Callable[[int], Result],
+    path: Path,
+    reporter: Reporter | None = None,
 ) -> list[Result]:
-    """Compute the cells that are not yet in the file at `path`, and return the results of all in order."""
+    """Compute the cells that are not yet in the file at `path`, and return the results of all in order.
+
+    A cell is its name on a terminal, and everything its result depends on, as JSON can hold it; `compute` is called
+    with the place of the cell.
+    """
     reporter = reporter or Reporter()
-    keys = [configuration_key(cell.configuration) for cell in cells]
+    keys = [configuration_key(configuration) for _, configuration in cells]
     with open_log(path) as file:
         done = read_results(path, file)
         spent: list[float] = []
-        for number, (key, cell) in enumerate(zip(keys, cells, strict=True), start=1):
+        for place, (key, (label, configuration)) in enumerate(zip(keys, cells, strict=True)):
             if key in done:
                 continue
-            rest = len(set(keys[number - 1 :]) - done.keys())
+            rest = len(set(keys[place:]) - done.keys())
             left = f", about {rest * sum(spent) / len(spent):.0f} s left" if spent else ""
-            reporter.stage(f"cell {number} of {len(cells)}: {cell.label}{left}")
-            reporter.rows(number - 1, len(cells))
+            reporter.stage(f"cell {place + 1} of {len(cells)}: {label}{left}")
+            reporter.rows(place, len(cells))
             started = time.perf_counter()
-            result = compute(cell)
+            result = compute(place)
             spent.append(time.perf_counter() - started)
             seconds = round(spent[-1], 3)
-            append_line(path, file, {"key": key, "cell": cell.configuration, "result": result, "seconds": seconds})
+            append_line(path, file, {"key": key, "cell": configuration, "result": result, "seconds": seconds})
             done[key] = json.loads(json.dumps(result))  # as a later run will read it
     return [done[key] for key in keys]
 

@@ -8,7 +8,8 @@ number of the draw is the seed of the random generator.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from bilex.errors import BilexError
@@ -22,34 +23,14 @@ PAPER_SEEDS = ("5000", "25", NUMERALS, IDENTICAL)
 Dictionary = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
 class FileCache:
     """Reads each file once; `limit` is the number of words read from each file of vectors."""
 
-    limit: int | None = 200_000
-    _vectors: dict[Path, Embeddings] = field(default_factory=dict)
-    _pairs: dict[Path, Dictionary] = field(default_factory=dict)
-    _sha256: dict[Path, str] = field(default_factory=dict)
-
-    def vectors(self, path: Path) -> Embeddings:
-        """Return the word vectors of a file, not normalised."""
-        if path not in self._vectors:
-            self._vectors[path] = load(path, self.limit)
-        return self._vectors[path]
-
-    def pairs(self, path: Path | None) -> Dictionary:
-        """Return the pairs of a dictionary; none without a path."""
-        if path is None:
-            return ()
-        if path not in self._pairs:
-            self._pairs[path] = tuple(read_pairs(path))
-        return self._pairs[path]
-
-    def sha256(self, path: Path) -> str:
-        """Return the checksum of a file."""
-        if path not in self._sha256:
-            self._sha256[path] = file_sha256(path)
-        return self._sha256[path]
+    def __init__(self, limit: int | None = 200_000) -> None:
+        self.limit = limit
+        self.vectors: Callable[[Path], Embeddings] = cache(lambda path: load(path, limit))
+        self.pairs: Callable[[Path | None], Dictionary] = cache(lambda path: tuple(read_pairs(path)) if path else ())
+        self.sha256: Callable[[Path], str] = cache(file_sha256)
 
 
 class TooFewPairs(BilexError):  # noqa: N818 (it reads as what it says)
@@ -76,13 +57,7 @@ def needs_train(name: str) -> bool:
 def seed_pairs(
     name: str, source: Embeddings, target: Embeddings, train: Dictionary, *, draw: int = 0, held_out: int | None = None
 ) -> Dictionary:
-    """Return the pairs of a seed that both vocabularies know.
-
-    Raises
-    ------
-    TooFewPairs
-        If there are not enough of them.
-    """
+    """Return the pairs of a seed that both vocabularies know; raise `TooFewPairs` if there are not enough."""
     if not needs_train(name):
         try:
             found = find_seed(name, source, target)
@@ -102,10 +77,3 @@ def seed_pairs(
 def held_out_words(train: Dictionary, every: int | None) -> set[str]:
     """Return every Nth source word of the train dictionary; no word without N."""
     return set(list(dict.fromkeys(s for s, _ in train))[every - 1 :: every]) if every else set()
-
-
-def query_pairs(cache: FileCache, test: Path | None, train: Path | None, held_out: int | None) -> Dictionary:
-    """Return the gold pairs of the queries: the test dictionary, and what was held out of the train dictionary."""
-    left_out = held_out_words(cache.pairs(train), held_out) if held_out else set()
-    held = tuple(pair for pair in cache.pairs(train) if pair[0] in left_out) if left_out else ()
-    return cache.pairs(test) + held

@@ -10,23 +10,28 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
 
 from bilex.errors import BilexError, InputError
-from bilex.experiments.toml import LANGUAGE, Count, HeldOut, convert_table, parse_pair
 from bilex.files.toml import read_toml
 
 LAYOUT_FILE = "bilex.toml"
 SHIPPED_LAYOUTS = ("paper", "muse", "shared")
 ExperimentName = Literal["table1", "table2", "table3", "table4", "table5", "fig2", "fig3"]
 EXPERIMENT_NAMES: tuple[str, ...] = get_args(ExperimentName)
+FILE_REMEDY = "put the file there, or choose other pairs with --pairs"
 PLACEHOLDER = re.compile(r"\{(.*?)\}")
+LANGUAGE = r"[^-/.\s]+"
+Count = Annotated[int, msgspec.Meta(ge=1)]
+HeldOut = Annotated[int, msgspec.Meta(ge=2)]
+TOML_WORDS = {"object": "table", "array": "list", " | null": "", "field": "key", "enum value": "key or value"}
+Converted = TypeVar("Converted")
 Template = Annotated[str, msgspec.Meta(min_length=1)]
 Templates = Template | list[Template]
 """Paths with placeholders in braces; the first that exists counts."""
@@ -145,18 +150,11 @@ class Layout:
         )
 
     def resolve(
-        self, folder: Path, pair: str, *, train: bool = True, test: bool = True, similarity: bool = False
+        self, folder: Path, pair: str, train: bool = True, test: bool = True, similarity: bool = False
     ) -> PairFiles:
         """Find the files of a pair, or raise an error that names the missing one.
 
-        Parameters
-        ----------
-        folder
-            The data directory.
-        pair
-            Such as ``en-it``.
-        train, test, similarity
-            Which dictionaries are needed. Of the similarity sets all that exist are taken, and one is needed.
+        `train`, `test` and `similarity` are needed or not; of the similarity sets all that exist are taken.
         """
         needed = ("source", "target", *["test"] * test, *["train"] * train)
         found = {what: self.find(folder, pair, what) for what in needed}
@@ -166,7 +164,8 @@ class Layout:
             sets = {name: path for name, paths in places.items() if (path := first_existing(folder, paths))}
             if not sets:
                 looked = [folder / paths[0] for paths in places.values() if paths]
-                raise self.missing(looked[0] if looked else self.origin, f"the pair {pair} has no similarity set")
+                place = looked[0] if looked else self.origin
+                raise InputError(place, f"the pair {pair} has no similarity set", FILE_REMEDY)
         special = self.table.pair.get(pair)
         rank = (special and special.max_rank) or self.table.max_rank
         return PairFiles(
@@ -178,35 +177,25 @@ class Layout:
         paths = self.paths(pair, what)
         if path := first_existing(folder, paths):
             return path
-        dictionary = f"the pair {pair} has no {what} dictionary"
-        vectors = f"the {what} vectors of the pair {pair} are missing"
-        place = folder / paths[0] if paths else self.origin
-        raise self.missing(place, vectors if what in ("source", "target") else dictionary)
-
-    def missing(self, place: str | Path, problem: str) -> InputError:
-        """Return the error for a file that does not exist."""
-        return InputError(place, problem, "put the file there, or choose other pairs with --pairs")
+        problem = f"the pair {pair} has no {what} dictionary"
+        if what in ("source", "target"):
+            problem = f"the {what} vectors of the pair {pair} are missing"
+        raise InputError(folder / paths[0] if paths else self.origin, problem, FILE_REMEDY)
 
 
 def find_layout(folder: str | os.PathLike[str], choice: str | None = None) -> Layout:
-    """Return the layout of a data directory.
+    """Return the layout that is chosen, a shipped one or a TOML file.
 
-    Parameters
-    ----------
-    folder
-        The data directory.
-    choice
-        The name of a shipped layout or a TOML file. By default the directory's own ``bilex.toml``, else the shipped
-        layout whose files are there.
+    By default it is the directory's own ``bilex.toml``, else the shipped layout whose files are there.
     """
     folder = Path(folder)
     if not os.path.isdir(folder):  # noqa: PTH112 (pathlib raises on a name that is too long)
         raise InputError(folder, "this is not a directory", "give the directory of the data with --data")
     if choice is not None:
-        return layout_by_name(choice)
+        return read_layout(choice)
     if is_file(folder / LAYOUT_FILE):
-        return read_layout(folder / LAYOUT_FILE)
-    for layout in map(shipped_layout, SHIPPED_LAYOUTS):
+        return read_layout(str(folder / LAYOUT_FILE))
+    for layout in map(read_layout, SHIPPED_LAYOUTS):
         if layout.discover(folder):
             return layout
     raise InputError(
@@ -216,30 +205,18 @@ def find_layout(folder: str | os.PathLike[str], choice: str | None = None) -> La
     )
 
 
-def layout_by_name(choice: str) -> Layout:
-    """Return a shipped layout by its name, or read one from a file."""
+def read_layout(choice: str) -> Layout:
+    """Read a shipped layout by its name, or a TOML file."""
+    path = Path(choice)
     if choice in SHIPPED_LAYOUTS:
-        return shipped_layout(choice)
-    if choice.endswith(".toml") or os.sep in choice or is_file(choice):
-        return read_layout(Path(choice))
-    near = difflib.get_close_matches(choice, SHIPPED_LAYOUTS, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(SHIPPED_LAYOUTS)} or give a TOML file"
-    raise BilexError(f"no layout is called {choice!r}; {hint}")
-
-
-def shipped_layout(name: str) -> Layout:
-    """Read a layout that ships with bilex."""
-    text = (files("bilex") / "experiments" / "layouts" / f"{name}.toml").read_text("utf-8")
-    return make_layout(tomllib.loads(text), name, f"{name}.toml")
-
-
-def read_layout(path: Path) -> Layout:
-    """Read a layout from a file."""
-    return make_layout(read_toml(path), path.parent.name if path.name == LAYOUT_FILE else path.stem, str(path))
-
-
-def make_layout(table: Mapping[str, Any], name: str, origin: str) -> Layout:
-    """Check the content of a layout file."""
+        text = (files("bilex") / "experiments" / "layouts" / f"{choice}.toml").read_text("utf-8")
+        table, name, origin = tomllib.loads(text), choice, f"{choice}.toml"
+    elif choice.endswith(".toml") or os.sep in choice or is_file(choice):
+        table, name, origin = read_toml(path), path.parent.name if path.name == LAYOUT_FILE else path.stem, choice
+    else:
+        near = difflib.get_close_matches(choice, SHIPPED_LAYOUTS, n=1)
+        others = f"choose one of {', '.join(SHIPPED_LAYOUTS)} or give a TOML file"
+        raise BilexError(f"no layout is called {choice!r}; {f'did you mean {near[0]!r}?' if near else others}")
     known = (*LayoutTable.__struct_fields__, *PairLayout.__struct_fields__, *EXPERIMENT_NAMES)
     return Layout(name, origin, convert_table(table, LayoutTable, origin, known))
 
@@ -271,3 +248,27 @@ def first_existing(folder: Path, paths: tuple[str, ...]) -> Path | None:
 def is_file(path: str | os.PathLike[str]) -> bool:
     """Return whether the file exists; False for a name that no file can have, such as one that is too long."""
     return os.path.isfile(path)  # noqa: PTH113 (pathlib raises)
+
+
+def convert_table(table: Mapping[str, Any], kind: type[Converted], origin: str, known: Collection[str]) -> Converted:
+    """Convert a TOML table to a type; raise an InputError with the nearest of the `known` words for an unknown one."""
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at ")
+        unknown = re.search(r"unknown field `(.*)`|enum value '(.*)'", problem)
+        near = difflib.get_close_matches(unknown[1] or unknown[2], known, n=1) if unknown else []
+        words = "".join(" " if sign.isspace() else sign for sign in problem if sign != "`")
+        for word, toml_word in TOML_WORDS.items():
+            words = words.replace(word, toml_word)
+        where = place.strip("`").replace("key` in `", "").removeprefix("$").removeprefix(".")
+        remedy = f"did you mean {near[0]!r}?" if near else "correct it"
+        raise InputError(origin, f"{where}: {words}" if where else words, remedy) from None
+
+
+def parse_pair(name: str) -> tuple[str, str]:
+    """Split the name of a language pair: ``en-it`` is from English to Italian."""
+    match = re.fullmatch(f"({LANGUAGE})-({LANGUAGE})", name)
+    if not match:
+        raise BilexError(f"{name!r} is not a pair of languages; write it like en-it")
+    return match[1], match[2]

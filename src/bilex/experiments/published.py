@@ -39,12 +39,3 @@ def figure(table: str, column: str, **wanted: str) -> float | None:
     """Return the figure in a column of the row with these values, such as ``pair="en-it"``; None without such a row."""
     found = (row[column] for row in rows(table) if all(row[name] == value for name, value in wanted.items()))
     return next(map(float, found), None)
-
-
-@cache
-def hubs() -> dict[str, list[tuple[str, str, int]]]:
-    """Return Table 3: word, gloss and N_20 of the greatest hubs of en-de by method."""
-    found: dict[str, list[tuple[str, str, int]]] = {}
-    for row in rows("table3"):
-        found.setdefault(row["method"], []).append((row["word"], row["gloss"], int(row["count"])))
-    return found

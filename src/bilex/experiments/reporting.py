@@ -1,111 +1,137 @@
-"""Measured cells as tables of text or tab-separated values, and the notes below them."""
+"""Measured cells as tables of text or tab-separated values, and the notes below them.
+
+A measured cell is a row: what tells it from other cells (`Cell.key`), its result, and the cell itself under ``cell``.
+"""
 
 from __future__ import annotations
 
 import statistics
 import textwrap
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from bilex.experiments.cells import Cell
+from rich.cells import cell_len
 
-NO_FIGURE = "-"
+from bilex.experiments import published
+from bilex.experiments.plots import Plot
+
 NOTE_WIDTH = 100
 TRANSLATION_HEADER = (
     "pair", "seed", "draw", "method", "prior", "max_rank", "size", "published", "p@1", "p@1_csls", "p@1_all",
     "p@1_all_csls", "covered", "queries", "source_words", "target_words", "seed_pairs", "pairs", "iterations",
     "stopped", "reason",
 )  # fmt: skip
-Value = TypeVar("Value")
+Row = dict[str, Any]
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A cell and its result."""
+class Report:
+    """The findings of an experiment: a table to read with its notes, the same as rows to compute with, and a plot."""
 
-    cell: Cell
-    result: dict[str, Any]
+    title: str
+    table: str
+    header: tuple[str, ...]
+    rows: list[Row]
+    notes: tuple[str, ...] = ()
+    plot: Plot | None = None
 
+    @property
+    def text(self) -> str:
+        """The report as it is printed, its notes each once and wrapped."""
+        fill = textwrap.TextWrapper(NOTE_WIDTH, subsequent_indent="  ", break_on_hyphens=False).fill
+        notes = "\n".join(map(fill, dict.fromkeys(self.notes)))
+        return f"{self.title}\n\n{self.table}\n\n{notes}".rstrip() + "\n"
 
-def select(cells: Iterable[Measured], **wanted: object) -> list[Measured]:
-    """Return the cells whose attributes have these values."""
-    return [each for each in cells if all(getattr(each.cell, name) == value for name, value in wanted.items())]
-
-
-def unique(values: Iterable[Value]) -> list[Value]:
-    """Return the distinct values in the order of their first occurrence."""
-    return list(dict.fromkeys(values))
-
-
-def precision(cells: Iterable[Measured], retrieval: str = "nn") -> list[float]:
-    """Return P@1 in percent of each cell that has a result."""
-    return [100 * each.result[retrieval]["p@1"] for each in cells if retrieval in each.result]
-
-
-def translation_rows(
-    cells: Iterable[Measured], published: Callable[[Cell], float | None] = lambda cell: None
-) -> list[dict[str, Any]]:
-    """Return one row for each cell, with the columns of `TRANSLATION_HEADER`."""
-    rows = []
-    for each in cells:
-        row = {name: getattr(each.cell, name) for name in TRANSLATION_HEADER[:7]}
-        row |= {"published": published(each.cell), **{name: each.result.get(name) for name in TRANSLATION_HEADER[14:]}}
-        for retrieval, ending in (("nn", ""), ("csls", "_csls")):
-            figures = each.result.get(retrieval, {})
-            for name in ("p@1", "p@1_all"):
-                row[name + ending] = 100 * figures[name] if name in figures else None
-        row |= {name: each.result.get("nn", {}).get(name) for name in ("covered", "queries")}
-        rows.append(row)
-    return rows
+    @property
+    def tsv(self) -> str:
+        """The rows as a tab-separated table; None is an empty field."""
+        lines = ["\t".join(self.header)]
+        for row in self.rows:
+            values = (row[name] for name in self.header)
+            fields = (
+                "" if each is None else f"{each:.6g}" if isinstance(each, float) else str(each) for each in values
+            )
+            lines.append("\t".join(" ".join(field.split()) for field in fields))
+        return "\n".join(lines) + "\n"
 
 
-def seed_title(seed: str) -> str:
-    """Return the name of a seed as the paper writes it."""
-    return f"{int(seed):,}" if seed.isdigit() else seed
+def make_report(
+    title: str,
+    table: str,
+    rows: Iterable[Row],
+    notes: Iterable[str],
+    header: tuple[str, ...] = TRANSLATION_HEADER,
+    plot: Plot | None = None,
+) -> Report:
+    """Return a report whose rows have the columns of the header, without the empty notes."""
+    picked = [{name: row.get(name) for name in header} for row in rows]
+    return Report(title, table, header, picked, tuple(filter(None, notes)), plot)
 
 
-def constraint_note(cells: Iterable[Measured]) -> str:
-    """Return a note on the frequency constraint of each pair; empty without one."""
-    ranks = {each.cell.pair: each.cell.max_rank for each in cells if each.cell.max_rank}
-    if not ranks:
-        return ""
-    listed = ", ".join(f"{rank:,} for {pair}" for pair, rank in ranks.items())
-    return f"Frequency constraint, most frequent words of both languages (the paper's are 40,000): {listed}."
+def translation_rows(rows: Iterable[Row], table: str | None = None) -> list[Row]:
+    """Add the figures in percent, and those that the paper has in a table."""
+    found = []
+    for row in rows:
+        key = {name: row[name] for name in ("pair", "seed", "method")}
+        figures = {
+            f"{name}{ending}": 100 * row[retrieval][name] if retrieval in row else None
+            for retrieval, ending in (("nn", ""), ("csls", "_csls"))
+            for name in ("p@1", "p@1_all")
+        }
+        counts = {name: row.get("nn", {}).get(name) for name in ("covered", "queries")}
+        known = published.figure(table, "p@1", **key) if table else None
+        found.append({**row, **figures, **counts, "published": known})
+    return found
 
 
-def reason_notes(cells: Iterable[Measured]) -> list[str]:
-    """Return notes on why figures are missing."""
-    places: dict[tuple[str, str], list[str]] = {}
-    for cell, reason in ((each.cell, each.result["reason"]) for each in cells if "reason" in each.result):
-        place = f"seed {seed_title(cell.seed)}" + (f" at {cell.size:,} words" if cell.size else "")
-        places.setdefault((cell.pair, reason), []).append(place)
-    return [f"- {pair}, {', '.join(unique(found))}: {reason}." for (pair, reason), found in places.items()]
+def grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
+    """Return the rows of each key, in the order of their first occurrence."""
+    groups: dict[Key, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
 
 
-def aligned(rows: Sequence[Sequence[str]], left: int = 1, indent: str = "") -> str:
-    """Align columns with two spaces between them: the first `left` ones to the left, the others to the right."""
-    widths = [max(map(screen_width, column)) for column in zip(*rows, strict=True)]
+def pivot(
+    rows: Sequence[Row],
+    down: Callable[[Row], tuple[str, ...]],
+    across: Callable[[Row], str],
+    figure: Callable[[list[Row]], str],
+    corner: tuple[str, ...] = ("",),
+    left: int = 1,
+) -> str:
+    """Return a table: `down` and `across` name the line and the column of a row, `figure` formats those that meet."""
+    columns = list(grouped(rows, across))
+    lines = [[*corner, *columns]]
+    for head, line in grouped(rows, down).items():
+        cells = grouped(line, across)
+        lines.append([*head, *(figure(cells.get(column, [])) for column in columns)])
+    return aligned(lines, left)
+
+
+def aligned(rows: Iterable[Sequence[str]], left: int = 1) -> str:
+    """Align columns with two spaces before each: the first `left` ones to the left, the others to the right."""
+    rows = list(rows)
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
-        cells = [
-            cell + " " * (wide - screen_width(cell)) if place < left else " " * (wide - screen_width(cell)) + cell
-            for place, (cell, wide) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append((indent + "  ".join(cells)).rstrip())
+        gaps = [" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [f"  {cell}{gap}" for cell, gap in zip(row[:left], gaps, strict=False)]
+        cells += [f"  {gap}{cell}" for cell, gap in zip(row[left:], gaps[left:], strict=True)]
+        lines.append("".join(cells).rstrip())
     return "\n".join(lines)
-
-
-def screen_width(text: str) -> int:
-    """Return the columns that a text takes on a terminal: combining accents none, wide letters two."""
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
 
 
 def number(value: float | None, digits: int = 2) -> str:
     """Format a figure; None is a dash."""
-    return NO_FIGURE if value is None else f"{value:.{digits}f}"
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def values_of(rows: Iterable[Row], name: str) -> list[float]:
+    """Return the figures in a column, without the missing ones."""
+    return [row[name] for row in rows if row.get(name) is not None]
 
 
 def spread(values: Sequence[float], digits: int = 2) -> str:
@@ -116,24 +142,40 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
     return f"{number(statistics.mean(values), digits)} ({low} to {high})"
 
 
-def beside(published: float | None, ours: str, digits: int = 2) -> str:
-    """Format the published figure and ours."""
-    return f"{number(published, digits)} / {ours}"
+def both_figures(draws: list[Row], name: str = "p@1", digits: int = 2) -> str:
+    """Format the published figure and ours, the mean of the draws of a cell."""
+    return f"{number(draws[0]['published'], digits)} / {spread(values_of(draws, name), digits)}"
 
 
-def tsv(header: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
-    """Return a tab-separated table; None is an empty field."""
-    lines = ["\t".join(header)]
+def seed_title(seed: str) -> str:
+    """Return the name of a seed as the paper writes it."""
+    return f"{int(seed):,}" if seed.isdigit() else seed
+
+
+def pair_title(rows: list[Row]) -> str:
+    """Return the title of a pair: its name, the sizes of the vocabularies and the number of test words."""
+    row = next((row for row in rows if "nn" in row), None)
+    if row is None:
+        return str(rows[0]["pair"])
+    words = f"{row['source_words']:,} and {row['target_words']:,} words"
+    return f"{row['pair']}: {words}, {row['covered']:,} of {row['queries']:,} test words covered"
+
+
+def reason_notes(rows: Iterable[Row]) -> list[str]:
+    """Return notes on why figures are missing."""
+    places: dict[tuple[str, str], dict[str, None]] = {}
     for row in rows:
-        values = (row[name] for name in header)
-        fields = ("" if each is None else f"{each:.6g}" if isinstance(each, float) else str(each) for each in values)
-        lines.append("\t".join(" ".join(field.split()) for field in fields))
-    return "\n".join(lines) + "\n"
+        if "reason" in row:
+            place = f"seed {seed_title(row['seed'])}" + (f" at {row['size']:,} words" if row["size"] else "")
+            places.setdefault((row["pair"], row["reason"]), {})[place] = None
+    return [f"- {pair}, {', '.join(found)}: {reason}." for (pair, reason), found in places.items()]
 
 
-def wrapped(notes: Iterable[str]) -> str:
-    """Return the notes below a table, each once and wrapped; empty ones are left out."""
-    return "\n".join(
-        textwrap.fill(note, NOTE_WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-        for note in unique(filter(None, notes))
-    )
+def held_out_notes(rows: Iterable[Row]) -> list[str]:
+    """Return a note on the words that were held out of the seed."""
+    return [
+        f"One in {every} source words of the train dictionary is left out of the seed and is a test word instead, "
+        "because the test dictionary has hardly any frequent words."
+        for every in dict.fromkeys(row["cell"].held_out for row in rows)
+        if every
+    ]

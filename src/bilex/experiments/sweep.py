@@ -15,16 +15,14 @@ import msgspec
 from bilex.em.context import Reporter
 from bilex.errors import BilexError, InputError
 from bilex.experiments.cells import Cell
-from bilex.experiments.experiment import Outcome, Report, run_experiment
-from bilex.experiments.figures import RETRIEVAL_NAMES, Curves, held_out_notes
+from bilex.experiments.experiment import Outcome, run_experiment
+from bilex.experiments.figures import RETRIEVAL_NAMES, report_curves
 from bilex.experiments.inputs import FileCache, check_seed_name, is_drawn, needs_train
-from bilex.experiments.layouts import PairFiles, find_layout, is_file
-from bilex.experiments.reporting import TRANSLATION_HEADER, Measured, reason_notes, translation_rows, unique
-from bilex.experiments.toml import Count, HeldOut, convert_table, parse_pair
+from bilex.experiments.layouts import Count, HeldOut, PairFiles, convert_table, find_layout, is_file, parse_pair
+from bilex.experiments.reporting import Report, Row, held_out_notes, reason_notes
 from bilex.files.toml import read_toml
 from bilex.methods import Method, find_method
 from bilex.search.engine import Engine
-from bilex.search.local import LocalEngine
 from bilex.seeds.seed import IDENTICAL
 
 
@@ -64,39 +62,30 @@ class Sweep:
         return [
             Cell("translation", files, method, seed, cache, draw, size, table.held_out)
             for files in self.files
-            for seed in unique(map(str, table.seeds))
+            for seed in dict.fromkeys(map(str, table.seeds))
             for method in self.methods
             for size in sorted(set(table.sizes)) or (None,)
             for draw in range(table.draws if is_drawn(seed) else 1)
         ]
 
-    def report(self, cells: list[Measured]) -> Report:
+    def report(self, rows: list[Row]) -> Report:
         """Report the results as tables and a plot."""
         table = self.table
-        curves = Curves(cells, self.label, table.retrieval)
-        sized = "A vocabulary of size n is the n most frequent words of both languages." if table.sizes else ""
-        drawn = f"Mean (lowest to highest) of {table.draws} draws." if table.draws > 1 else ""
         notes = (
             "P@1 is over the covered test words; over all of them, and by the other retrieval: see the TSV file.",
-            sized,
-            drawn,
-            *held_out_notes(cells),
-            *reason_notes(cells),
+            "A vocabulary of size n is the n most frequent words of both languages." if table.sizes else "",
+            f"Mean (lowest to highest) of {table.draws} draws." if table.draws > 1 else "",
+            *held_out_notes(rows),
+            *reason_notes(rows),
         )
-        return Report(
-            title=f"{self.name}: P@1 (%), {RETRIEVAL_NAMES[table.retrieval]}",
-            table=curves.table(),
-            header=TRANSLATION_HEADER,
-            rows=translation_rows(cells),
-            notes=tuple(filter(None, notes)),
-            plot=curves.plot(),
-        )
+        title = f"{self.name}: P@1 (%), {RETRIEVAL_NAMES[table.retrieval]}"
+        return report_curves(title, rows, self.label, notes, table.retrieval)
 
-    def label(self, cell: Cell) -> str:
+    def label(self, row: Row) -> str:
         """Return the label of a line of the plot: what differs between lines."""
-        parts = [cell.method] if len({method.name for method in self.methods}) > 1 else []
+        parts = [row["method"]] if len({method.name for method in self.methods}) > 1 else []
         if len({method.prior for method in self.methods}) > 1 or not parts:
-            parts.append(f"{cell.prior} prior")
+            parts.append(f"{row['prior']} prior")
         return ", ".join(parts)
 
 
@@ -120,7 +109,8 @@ def methods_of(table: SweepTable) -> tuple[Method, ...]:
     changes: dict[str, Any] = {} if table.max_rank is None else {"max_rank": table.max_rank}
     priors: list[dict[str, Any]] = [{"prior": prior} for prior in table.priors] or [{}]
     names = table.methods or ["ruder2018"]
-    return tuple(unique(find_method(name).with_changes({**changes, **prior}) for name in names for prior in priors))
+    combined = (find_method(name).with_changes({**changes, **prior}) for name in names for prior in priors)
+    return tuple(dict.fromkeys(combined))
 
 
 def files_of(table: SweepTable, path: Path) -> tuple[PairFiles, ...]:
@@ -144,7 +134,7 @@ def files_of(table: SweepTable, path: Path) -> tuple[PairFiles, ...]:
     if layout and layout.endswith(".toml"):
         layout = str(path.parent / layout)
     found = find_layout(data, layout)
-    pairs = unique(table.pairs) or found.pairs_of("sweep", data)
+    pairs = tuple(dict.fromkeys(table.pairs)) or found.pairs_of("sweep", data)
     return tuple(found.resolve(data, pair, train=train) for pair in pairs)
 
 
@@ -152,4 +142,4 @@ def run_sweep(
     sweep: Sweep, output: str | os.PathLike[str], *, engine: Engine | None = None, reporter: Reporter | None = None
 ) -> Outcome:
     """Compute the cells that are not finished yet, and write the table and the plot."""
-    return run_experiment(sweep.name, sweep.cells(), sweep.report, Path(output), engine or LocalEngine(), reporter)
+    return run_experiment(sweep.name, sweep.cells(), sweep.report, output, engine, reporter)
