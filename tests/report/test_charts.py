@@ -39,9 +39,10 @@ def test_labels_have_the_digits_that_distinguish_them() -> None:
 def test_bars_are_stacked() -> None:
     series = (Series("a", ((0, 1), (1, 0))), Series("b", ((0, 3), (1, 2)), 2))
     low, high, other = Chart("t", "x", series, "alt", bar=1.0).bars()
-    assert (low.hue, high.hue, other.hue) == (1, 2, 2)
-    assert low.left == high.left < other.left
-    assert high.top + high.height == low.top
-    assert high.height == 3 * low.height
-    assert other.top + other.height == low.top + low.height == Chart.bottom
-    assert other.height == 2 * low.height
+    hues, lefts, tops, _, heights = zip(low, high, other, strict=True)
+    assert hues == (1, 2, 2)
+    assert lefts[0] == lefts[1] < lefts[2]
+    assert tops[1] + heights[1] == tops[0]
+    assert heights[1] == 3 * heights[0]
+    assert tops[2] + heights[2] == tops[0] + heights[0] == Chart.bottom
+    assert heights[2] == 2 * heights[0]

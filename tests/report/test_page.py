@@ -14,7 +14,7 @@ import numpy as np
 from bilex.induction import induce
 from bilex.lexicon.lexicon import Lexicon
 from bilex.methods import find_method
-from bilex.report import render_report
+from bilex.report.page import render_report
 from bilex.report.words import make_visible
 from bilex.runs.run import Run
 from tests.hostile import HOSTILE

@@ -30,7 +30,7 @@ def demo(output: str, report: bool, as_json: bool, quiet: bool) -> None:
     from bilex.files.run_directory import run_directory
     from bilex.induction import induce
     from bilex.methods import PAPER
-    from bilex.report import REPORT, write_report
+    from bilex.report.page import REPORT, write_report
     from bilex.seeds.dictionaries import read_pairs
     from bilex.vectors.embeddings import load
 

@@ -72,7 +72,7 @@ def induce(
     from bilex.confidence.signs import FAILED
     from bilex.files.run_directory import LEXICON, run_directory
     from bilex.induction import induce as learn
-    from bilex.report import REPORT, write_report
+    from bilex.report.page import REPORT, write_report
     from bilex.runs.checkpoints import read_checkpoint
     from bilex.search.engines import find_engine, open_engine
     from bilex.seeds.seed import check_seed

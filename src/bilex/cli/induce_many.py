@@ -165,7 +165,7 @@ class Writer:
     def __call__(self, run: Run) -> None:
         """Write one run and its report, and the vectors of its target if it starts from the hub."""
         from bilex.multilingual.many import in_hub
-        from bilex.report import REPORT, write_report
+        from bilex.report.page import REPORT, write_report
 
         source, target = run.source.name, run.target.name
         place = self.folder / f"{source}-{target}"

@@ -26,7 +26,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
     from bilex.confidence.signs import SOUND
     from bilex.errors import InputError
     from bilex.files.run_directory import MANIFEST
-    from bilex.report import REPORT, write_report
+    from bilex.report.page import REPORT, write_report
     from bilex.runs.run import Run
     from bilex.search.engines import find_engine
 

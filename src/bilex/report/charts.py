@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from bilex.numerics.formatting import format_number
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(NamedTuple):
     """Points from left to right and their name; `hue` 1 or 2 is their colour on the page."""
 
     label: str
@@ -25,39 +24,20 @@ class Series:
     hue: int = 1
 
 
-class Bar(NamedTuple):
-    """A bar on the drawing."""
-
-    hue: int
-    left: float
-    top: float
-    width: float
-    height: float
-
-
 @dataclass(frozen=True)
 class Chart:
-    """A chart with labelled axes: lines, or stacked bars that are `bar` wide.
+    """A chart with labelled axes: lines, or stacked bars that are `bar` wide."""
 
-    `alt` describes it for those who cannot see it. With `whole` the horizontal axis has only whole numbers; with
-    `percent` the vertical axis goes from 0 to 100%. The drawing is `width` by `height` units, which are about one pixel
-    on a phone, and the points lie between `left`, `right`, `top` and `bottom`.
-    """
-
-    width: ClassVar[int] = 360
-    height: ClassVar[int] = 220
-    left: ClassVar[int] = 54
-    right: ClassVar[int] = 348
-    top: ClassVar[int] = 26
-    bottom: ClassVar[int] = 178
+    width, height = 360, 220  # of the drawing; a unit is about one pixel on a phone
+    left, right, top, bottom = 54, 348, 26, 178  # of the part where the points lie
 
     title: str
     x_label: str
     series: tuple[Series, ...]
-    alt: str
+    alt: str  # describes it for those who cannot see it
     bar: float = 0.0
-    whole: bool = True
-    percent: bool = False
+    whole: bool = True  # only whole numbers on the horizontal axis
+    percent: bool = False  # from 0 to 100% on the vertical axis
 
     @cached_property
     def x_range(self) -> tuple[float, float]:
@@ -72,14 +52,22 @@ class Chart:
         if self.percent:
             return nice_ticks(0.0, 1.0, 5)
         if self.bar:
-            heights = dict[float, float]()
-            for x, y in (point for series in self.series for point in series.points):
-                heights[x] = heights.get(x, 0.0) + y
-            return nice_ticks(0.0, max(heights.values(), default=0.0) or 1.0, 5)
+            return nice_ticks(0.0, max((end for *_, end in self.stacks), default=0.0) or 1.0, 5)
         values = [y for series in self.series for _, y in series.points] or [0.0, 1.0]
         low, high = min(values), max(values)
         margin = max(abs(high) * 0.01, 1e-3) if high - low <= 1e-9 * max(abs(high), 1.0) else 0.0
         return nice_ticks(low - margin, high + margin, 5)
+
+    @cached_property
+    def stacks(self) -> list[tuple[int, float, float, float]]:
+        """The hue and place of each bar, and where it starts and ends: on top of the series before."""
+        found, ends = [], dict[float, float]()
+        for series in self.series:
+            for x, height in series.points:
+                start = ends.get(x, 0.0)
+                ends[x] = start + height
+                found.append((series.hue, x, start, ends[x]))
+        return found
 
     def x_ticks(self) -> list[tuple[float, str]]:
         """Return the ticks of the horizontal axis: where they lie, and their labels."""
@@ -102,17 +90,14 @@ class Chart:
         low, high = self.y_values[0], self.y_values[-1]
         return round(self.bottom - (value - low) / (high - low) * (self.bottom - self.top), 1)
 
-    def bars(self) -> list[Bar]:
-        """Return the bars of every series, stacked on those of the series before."""
-        found, base = [], dict[float, float]()
-        for series in self.series:
-            for x, height in series.points:
-                bottom = base.get(x, 0.0)
-                base[x] = bottom + height
-                left, top = self.x(x), self.y(base[x])
-                width, tall = round(self.x(x + self.bar) - left - 1, 1), round(self.y(bottom) - top, 1)
-                found.append(Bar(series.hue, left, top, width, tall))
-        return [each for each in found if each.height > 0]
+    def bars(self) -> list[tuple[int, float, float, float, float]]:
+        """Return the hue, left, top, width and height of each bar that can be seen."""
+        found = []
+        for hue, x, start, end in self.stacks:
+            left, top = self.x(x), self.y(end)
+            width, height = round(self.x(x + self.bar) - left - 1, 1), round(self.y(start) - top, 1)
+            found.append((hue, left, top, width, height))
+        return [bar for bar in found if bar[-1] > 0]
 
 
 def nice_ticks(low: float, high: float, about: int, whole: bool = False) -> list[float]:

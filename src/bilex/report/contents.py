@@ -6,13 +6,11 @@ Everything is a bounded sample, so the page of 200,000 entries is no longer than
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bilex.confidence.figures import InducedPairs
-from bilex.lexicon.lexicon import Entry
 from bilex.numerics.formatting import format_number, format_percent
 from bilex.numerics.types import Indices
 from bilex.report.charts import Chart, Series
@@ -75,41 +73,18 @@ def matched_chart(pairs: InducedPairs, seen: tuple[int, int], names: tuple[str, 
     return Chart("share matched", "frequency rank (1 is the most frequent)", tuple(series), alt, percent=True)
 
 
-@dataclass(frozen=True)
-class HubWord:
-    """A word, the number of words of the other language whose nearest neighbour it is, and some of them."""
-
-    word: str
-    count: int
-    examples: tuple[str, ...]
-
-
-def hub_words(nearest: Indices, words: Sequence[str], others: Sequence[str]) -> list[HubWord]:
+def hub_words(nearest: Indices, words: Sequence[str], others: Sequence[str]) -> list[dict[str, Any]]:
     """Return the words that are most often the nearest neighbour (`nearest`, one row for each of the others)."""
     counts = np.bincount(nearest, minlength=len(words))
     rows = np.argsort(-counts, kind="stable")[:MAX_HUB_WORDS]
-    return [
-        HubWord(
-            words[row],
-            int(counts[row]),
-            tuple(others[other] for other in np.flatnonzero(nearest == row)[:MAX_HUB_EXAMPLES].tolist()),
-        )
-        for row in rows[counts[rows] > 1].tolist()
-    ]
+    found = []
+    for row in rows[counts[rows] > 1].tolist():
+        examples = [others[other] for other in np.flatnonzero(nearest == row)[:MAX_HUB_EXAMPLES].tolist()]
+        found.append({"word": words[row], "count": int(counts[row]), "examples": examples})
+    return found
 
 
-@dataclass(frozen=True)
-class EntrySample:
-    """Some entries of one degree of trust, and how many there are of it."""
-
-    name: str
-    meaning: str
-    count: int
-    share: float
-    entries: tuple[Entry, ...]
-
-
-def entry_samples(pairs: InducedPairs) -> list[EntrySample]:
+def entry_samples(pairs: InducedPairs) -> list[dict[str, Any]]:
     """Return entries that both, one or none of the signs of `count_signs` support, spread over all frequencies.
 
     In the run of `bilex demo`, 97% of the entries with both are right, 70% of those with one, and 42% of those with
@@ -122,10 +97,27 @@ def entry_samples(pairs: InducedPairs) -> list[EntrySample]:
         ("Low confidence", "neither", 0),
     ):
         places = np.flatnonzero(signs == count)
-        share = len(places) / len(pairs) if len(pairs) else 0.0
-        chosen = tuple(pairs.lexicon[place] for place in choose_evenly(pairs, places))
-        samples.append(EntrySample(name, meaning, len(places), share, chosen))
+        chosen = [pairs.lexicon[place] for place in choose_evenly(pairs, places)]
+        share = len(places) / max(1, len(pairs))
+        samples.append({"name": name, "meaning": meaning, "count": len(places), "share": share, "entries": chosen})
     return samples
+
+
+def doubtful_entries(run: Run, pairs: InducedPairs, engine: Engine) -> list[dict[str, Any]]:
+    """Return a sample of the entries that the fewest signs support, with the words that CSLS prefers."""
+    signs = np.where(pairs.known, count_signs(pairs), 2)
+    fewest = signs.min(initial=2)
+    if fewest == 2:
+        return []
+    chosen = choose_evenly(pairs, np.flatnonzero(signs == fewest))
+    rows, columns = pairs.rows.source[chosen], pairs.rows.target[chosen]
+    found = run.space.search(rows, COMPETITORS, "csls", engine)
+    own = run.space.scores(rows, columns, "csls").tolist()
+    doubts = []
+    for place, score, near, scores in zip(chosen, own, found.indices.tolist(), found.scores.tolist(), strict=True):
+        nearest = [(run.target.words[row], csls) for row, csls in zip(near, scores, strict=True)]
+        doubts.append({"entry": pairs.lexicon[place], "score": score, "nearest": nearest})
+    return doubts
 
 
 def count_signs(pairs: InducedPairs) -> Indices:
@@ -141,31 +133,3 @@ def choose_evenly(pairs: InducedPairs, places: Indices) -> list[int]:
     if len(pool) <= MAX_SAMPLE:
         return pool
     return [pool[(2 * step + 1) * len(pool) // (2 * MAX_SAMPLE)] for step in range(MAX_SAMPLE)]
-
-
-@dataclass(frozen=True)
-class DoubtfulEntry:
-    """A doubtful entry, its CSLS score, and the best words by CSLS with theirs."""
-
-    entry: Entry
-    score: float
-    nearest: tuple[tuple[str, float], ...]
-
-
-def doubtful_entries(run: Run, pairs: InducedPairs, engine: Engine) -> list[DoubtfulEntry]:
-    """Return a sample of the entries that the fewest signs support, with the words that CSLS prefers."""
-    signs = np.where(pairs.known, count_signs(pairs), 2)
-    fewest = signs.min(initial=2)
-    if fewest == 2:
-        return []
-    chosen = choose_evenly(pairs, np.flatnonzero(signs == fewest))
-    rows, columns = pairs.rows.source[chosen], pairs.rows.target[chosen]
-    found = run.space.search(rows, COMPETITORS, "csls", engine)
-    own = run.space.scores(rows, columns, "csls").tolist()
-    listed = zip(chosen, own, found.indices.tolist(), found.scores.tolist(), strict=True)
-    return [
-        DoubtfulEntry(
-            pairs.lexicon[place], score, tuple((run.target.words[i], s) for i, s in zip(near, scores, strict=True))
-        )
-        for place, score, near, scores in listed
-    ]

@@ -4,71 +4,70 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
-from dataclasses import dataclass
 from importlib.resources import files
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from bilex.confidence.figures import induced_pairs
+from bilex.files.atomic import atomic_write_text
 from bilex.numerics.formatting import format_number, format_percent
 from bilex.report import contents, reproduce
 from bilex.report.words import guess_language, make_visible
 from bilex.runs.run import Run
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
-from bilex.vectors.embeddings import Embeddings
 
+REPORT = "report.html"
 ITERATION_TABLE_END = 4  # a long table shows so many iterations of its beginning and of its end
 
 
-@dataclass(frozen=True)
-class PageLanguage:
-    """A language on the page."""
-
-    label: str
-    language: str
-    words: int
-
-    @classmethod
-    def of(cls, embeddings: Embeddings, label: str) -> PageLanguage:
-        """Describe the vectors of a language; `label` is for those without a name."""
-        return cls(embeddings.name or label, guess_language(embeddings.name), len(embeddings))
+def write_report(run: Run, path: str | os.PathLike[str], engine: Engine | None = None) -> None:
+    """Write the report of a run to a file, whole or not at all."""
+    atomic_write_text(path, render_report(run, engine))
 
 
 def render_report(run: Run, engine: Engine | None = None) -> str:
     """Return the report of a run as HTML; the same run gives the same bytes."""
     info, pairs, space, verdict = run.info, induced_pairs(run), run.space, run.verdict
-    source, target = PageLanguage.of(run.source, "source"), PageLanguage.of(run.target, "target")
+    names = run.source.name or "source", run.target.name or "target"
+    source, target = (
+        {"label": name, "language": guess_language(side.name), "words": len(side)}
+        for name, side in zip(names, (run.source, run.target), strict=True)
+    )
     style = read_resource("style.css")
     gaps = [each["certificate_gap"] for each in info["iterations"]]
     proved = bool(gaps) and all(gap is not None for gap in gaps)
     command, recorded = reproduce.command_line(info)
-    template = make_environment().from_string(read_resource("page.html"))
-    return template.render(
-        info=info,
-        source=source,
-        target=target,
-        verdict=verdict,
-        style=style,
-        style_hash=base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii"),
-        proved=proved,
-        largest_gap=max(gaps) if proved else 0.0,
-        iteration_charts=contents.iteration_charts(info["iterations"]),
-        table_end=ITERATION_TABLE_END,
-        score_chart=contents.score_chart(pairs) if len(pairs) else None,
-        matched_chart=contents.matched_chart(pairs, verdict.figures.seen, (source.label, target.label)),
-        target_hubs=contents.hub_words(space.source_nearest, run.target.words, run.source.words),
-        source_hubs=contents.hub_words(space.target_nearest, run.source.words, run.target.words),
-        samples=contents.entry_samples(pairs),
-        expected=run.lexicon.expected_precision if run.lexicon.confidence is not None and len(pairs) else None,
-        doubts=contents.doubtful_entries(run, pairs, engine or LocalEngine()),
-        command=command,
-        recorded=recorded,
-        inputs=reproduce.inputs(info),
-        settings=reproduce.settings(info),
-        circumstances=reproduce.circumstances(info),
+    return (
+        make_environment()
+        .from_string(read_resource("page.html"))
+        .render(
+            info=info,
+            source=source,
+            target=target,
+            verdict=verdict,
+            style=style,
+            style_hash=base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii"),
+            proved=proved,
+            largest_gap=max(gaps) if proved else 0.0,
+            iteration_charts=contents.iteration_charts(info["iterations"]),
+            table_end=ITERATION_TABLE_END,
+            score_chart=contents.score_chart(pairs) if len(pairs) else None,
+            matched_chart=contents.matched_chart(pairs, verdict.figures.seen, names),
+            target_hubs=contents.hub_words(space.source_nearest, run.target.words, run.source.words),
+            source_hubs=contents.hub_words(space.target_nearest, run.source.words, run.target.words),
+            samples=contents.entry_samples(pairs),
+            expected=run.lexicon.expected_precision if run.lexicon.confidence is not None and len(pairs) else None,
+            doubts=contents.doubtful_entries(run, pairs, engine or LocalEngine()),
+            command=command,
+            recorded=recorded,
+            inputs=reproduce.inputs(info),
+            settings=reproduce.settings(info),
+            circumstances=reproduce.circumstances(info),
+        )
     )
 
 

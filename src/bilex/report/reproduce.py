@@ -59,9 +59,7 @@ def inputs(info: dict[str, Any]) -> list[dict[str, Any]]:
     for side in ("source", "target"):
         about = info["inputs"][side]
         size = f"{side}, {about['words']:,} words of {about['dimension']} dimensions"
-        listed += [{"what": size, **file} for file in about["files"]] or [
-            {"what": size, "path": "in memory", "sha256": None}
-        ]
+        listed += [{"what": size, **file} for file in about["files"] or [{"path": "in memory", "sha256": None}]]
     seed = info["configuration"]["seed"]
     if seed["name"] not in SEED_NAMES:
         listed.append({"what": "seed", "path": seed["name"], "sha256": seed.get("sha256")})
@@ -71,12 +69,9 @@ def inputs(info: dict[str, Any]) -> list[dict[str, Any]]:
 def settings(info: dict[str, Any]) -> list[tuple[str, str]]:
     """List the settings, all of them: a method may change with the next version."""
     configuration = info["configuration"]
-    seed = configuration["seed"]
-    rows = [
-        ("method", configuration["method"]["name"]),
-        ("seed", f"{seed['name']}, {seed['used']:,} of {seed['given']:,} pairs"),
-    ]
-    rows += [(name.replace("_", " "), written(value)) for name, value in flat_options(configuration["method"]).items()]
+    seed, method = configuration["seed"], configuration["method"]
+    rows = [("method", method["name"]), ("seed", f"{seed['name']}, {seed['used']:,} of {seed['given']:,} pairs")]
+    rows += [(name.replace("_", " "), written(value)) for name, value in flat_options(method).items()]
     rows += [(f"chosen: {choice['about']}", chosen(choice)) for choice in info.get("choices", ())]
     return [*rows, ("complete", written(configuration["complete"]))]
 
@@ -101,8 +96,6 @@ def circumstances(info: dict[str, Any]) -> list[tuple[str, str]]:
 
 def written(value: Any) -> str:
     """Write a value as people do."""
-    return (
-        {True: "yes", False: "no", None: "none"}[value]
-        if value is None or value is True or value is False
-        else str(value)
-    )
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)

@@ -24,7 +24,7 @@ from bilex.files.run_directory import LEXICON, read_manifest, run_directory
 from bilex.induction import induce
 from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.methods import Method
-from bilex.report import REPORT, write_report
+from bilex.report.page import REPORT, write_report
 from bilex.runs.run import Run
 
 if TYPE_CHECKING:
