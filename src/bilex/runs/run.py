@@ -153,7 +153,7 @@ class Run:
         A term of several words that has no vector is composed from its words; `subwords`, of the language that is
         translated from, makes vectors of words that have none.
         """
-        space, source, target = self._direction(reverse)
+        space, source, target = self.direction(reverse)
         engine = engine or LocalEngine()
         answers: dict[str, list[Translation]] = {}
         known = [word for word in dict.fromkeys(words) if word in source]
@@ -179,7 +179,7 @@ class Run:
 
     def vector(self, term: str, *, reverse: bool = False, subwords: Subwords | None = None) -> Vectors | None:
         """Return the unit vector of a word or term in the shared space; None if it has none."""
-        space, words, _ = self._direction(reverse)
+        space, words, _ = self.direction(reverse)
         to_space = self.theta.map_target if reverse else self.theta.map_source
 
         def find(word: str) -> Vectors | None:
@@ -201,7 +201,7 @@ class Run:
     ) -> TranslationScore:
         """Score it against a gold dictionary, a file or pairs, whose first words are the queries."""
         pairs = read_pairs(gold) if isinstance(gold, str | os.PathLike) else gold
-        space, source, target = self._direction(reverse)
+        space, source, target = self.direction(reverse)
         try:
             return evaluate_translation(space, source, target, pairs, retrieval, engine or LocalEngine(), convention)
         except NotCovered as error:
@@ -217,7 +217,7 @@ class Run:
         reverse: bool = False,
     ) -> SimilarityScore:
         """Correlate its cosines with people's scores: a file, or (source term, target term, score)."""
-        return evaluate_similarity(*self._direction(reverse), pairs, fold_case=fold_case)
+        return evaluate_similarity(*self.direction(reverse), pairs, fold_case=fold_case)
 
     def hubness(
         self,
@@ -229,16 +229,17 @@ class Run:
         engine: Engine | None = None,
     ) -> Hubness:
         """Count how often each target is among the k nearest of the words of `gold`, or of all source words."""
-        return evaluate_hubness(*self._direction(reverse), gold, k, retrieval, engine or LocalEngine())
+        return evaluate_hubness(*self.direction(reverse), gold, k, retrieval, engine or LocalEngine())
 
     def compare(
         self, other: Run, gold: Gold, *, retrieval: str = "nn", reverse: bool = False, engine: Engine | None = None
     ) -> Comparison:
         """Lay its answers beside another run's, for the first words of a gold dictionary."""
-        sides = (self._direction(reverse), other._direction(reverse))
+        sides = (self.direction(reverse), other.direction(reverse))
         return compare_translations(*sides, gold, retrieval, engine or LocalEngine())
 
-    def _direction(self, reverse: bool) -> tuple[SharedSpace, Embeddings, Embeddings]:
+    def direction(self, reverse: bool) -> tuple[SharedSpace, Embeddings, Embeddings]:
+        """Return the shared space, the language that is translated from, and the other one."""
         if reverse:
             return self.space.mirrored(), self.target, self.source
         return self.space, self.source, self.target

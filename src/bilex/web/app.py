@@ -26,7 +26,6 @@ from bilex.errors import BilexError
 from bilex.lexicon.reviews import Conflict
 from bilex.version import __version__
 from bilex.web.explorer import Explorer, NotInRun
-from bilex.web.lookup import SIDES
 from bilex.web.retraining import Retraining
 from bilex.web.security import AccessGuard, SecurityHeaders, cookie_name
 from bilex.web.table import TableQuery
@@ -91,7 +90,7 @@ def create_app(explorer: Explorer, port: int, token: str, one_time_key: str | No
         return HTMLResponse(template().render(token=token, version=__version__, **explorer.about()))
 
     def complete(question: WordPrefix) -> Any:
-        sides = SIDES if question.side is None else (question.side,)
+        sides = ("source", "target") if question.side is None else (question.side,)
         return {"words": explorer.complete(question.prefix, sides, MAX_COMPLETIONS)}
 
     def decide(question: NewDecision) -> Any:

@@ -19,7 +19,7 @@ from bilex.lexicon.text import tsv_cell
 from bilex.runs.run import Run
 from bilex.vectors.terms import OtherModelError, Subwords
 from bilex.web.completion import Completion
-from bilex.web.lookup import SIDES, Lookup, other_side
+from bilex.web.lookup import OTHER_SIDE, Lookup
 from bilex.web.table import UNMATCHED, Table, TableQuery
 
 MAX_NEIGHBOURS = 10  # translations and neighbours that are shown
@@ -38,14 +38,14 @@ class Explorer:
         self.sides = {"source": run.source, "target": run.target}
         self.names = {side: words.name or side for side, words in self.sides.items()}
         self.completion = {side: Completion(words.words) for side, words in self.sides.items()}
-        self.table, self.lookup = Table(run, self.completion), Lookup(run)
+        self.table, self.lookup = Table(run, self.completion), {side: Lookup(run, side) for side in self.sides}
         self.subwords = read_subwords(run, models)
         self.reviews = Reviews(folder)
         self._seen, self._lock = 0, threading.Lock()
         self._describe_term = lru_cache(MAX_CACHED_WORDS)(self._term)
-        self._describe_word = lru_cache(MAX_CACHED_WORDS)(lambda side, row: self.lookup.word(side, row, MAX_NEIGHBOURS))
-        for side in SIDES:
-            self.lookup.word(side, 0, 1)  # loads the kernels, so that the first search is as quick as the others
+        self._describe_word = lru_cache(MAX_CACHED_WORDS)(lambda side, row: self.lookup[side].word(row, MAX_NEIGHBOURS))
+        for lookup in self.lookup.values():
+            lookup.word(0, 1)  # loads the kernels, so that the first search is as quick as the others
 
     @classmethod
     def open(cls, folder: str | Path, models: Iterable[str] = ()) -> Explorer:
@@ -84,7 +84,7 @@ class Explorer:
 
     def word(self, side: str, word: str) -> dict[str, Any]:
         """Describe a word or term, with its entries in the lexicon."""
-        row, other = self.sides[side].index.get(word), other_side(side)
+        row, other = self.sides[side].index.get(word), OTHER_SIDE[side]
         described = self._describe_term(side, word) if row is None else self._describe_word(side, row)
         if described is None:
             raise NotInRun(f"{self.names[side]} has no such word")
@@ -102,11 +102,11 @@ class Explorer:
 
     def outside(self, term: str) -> list[str]:
         """Return the languages in which a term that is not in their vocabulary has a vector all the same."""
-        return [side for side in SIDES if term not in self.sides[side] and self._describe_term(side, term) is not None]
+        return [side for side in OTHER_SIDE if term not in self.sides[side] and self._describe_term(side, term) is not None]
 
     def _term(self, side: str, term: str) -> dict[str, Any] | None:
         vector = self.run.vector(term, reverse=side == "target", subwords=self.subwords.get(side))
-        return None if vector is None else self.lookup.term(side, term, vector, MAX_NEIGHBOURS)
+        return None if vector is None else self.lookup[side].term(term, vector, MAX_NEIGHBOURS)
 
     def _pairs_among(self, points: list[dict[str, Any]]) -> list[WordPair]:
         """Return the entries both of whose words are in a picture."""
