@@ -18,10 +18,10 @@ from bilex.confidence.assessment import (
     EdgeEvidence,
     KnownTranslations,
     compare_with_rivals,
+    edge_posterior,
     labelled_examples,
 )
 from bilex.confidence.calibration import calibration_error
-from bilex.confidence.posterior import edge_posterior
 from bilex.em.context import Context
 from bilex.errors import BilexError
 from bilex.induction import learn
@@ -74,8 +74,8 @@ def test_the_cosines_are_those_of_maps_fitted_to_the_other_folds(learnt: Learnt)
     edges = set(zip(found.graph.rows.tolist(), found.graph.indices.tolist(), strict=True))
     assert edges >= set(zip(rows.tolist(), columns.tolist(), strict=True))
     assert edges >= {(row, column) for row, near in enumerate(near.of_source.tolist()) for column in near}
-    posterior = edge_posterior(replace(found.graph, weights=found.graph.weights - MARGIN), Capacities(), TEMPERATURE)
-    np.testing.assert_array_equal(found.posterior, posterior.probabilities)
+    posterior, _ = edge_posterior(replace(found.graph, weights=found.graph.weights - MARGIN), Capacities(), TEMPERATURE)
+    np.testing.assert_array_equal(found.posterior, posterior)
 
 
 def test_features_agree_with_their_definitions() -> None:

@@ -15,7 +15,7 @@ from bilex.cli.options import min_confidence_option, quiet_option, run_argument
 
 if TYPE_CHECKING:
     from bilex.em.context import Reporter
-    from bilex.lexicon.lexicon import Entry, Lexicon
+    from bilex.lexicon.lexicon import Entry
     from bilex.runs.run import Run
 
 LEXICON_FORMATS = ("tsv", "jsonl", "muse", "tei")
@@ -68,7 +68,7 @@ def export(
         reporter.stage("reading")
         loaded = Run.load(run)
         if min_confidence:
-            loaded = replace(loaded, lexicon=confident_entries(loaded, run, min_confidence))
+            loaded = replace(loaded, lexicon=loaded.lexicon.confident(min_confidence))
         entries = reviewed_entries(loaded, run) if reviewed else list(loaded.lexicon)
         written = [output] if output is not None else []
         if form in VECTOR_FORMATS and output is not None:
@@ -107,15 +107,6 @@ def check_options(
         problem = f"{output}: a run holds only its own files; choose a place outside {run}"
     if problem is not None:
         raise click.UsageError(problem, click.get_current_context())
-
-
-def confident_entries(run: Run, folder: str, least: float) -> Lexicon:
-    """Return the entries of at least that confidence."""
-    from bilex.errors import InputError
-
-    if run.lexicon.confidence is None:  # written by an earlier version
-        raise InputError(Path(folder) / "lexicon.tsv", "its entries have no confidence", "run `bilex induce` again")
-    return run.lexicon.confident(least)
 
 
 def reviewed_entries(run: Run, folder: str) -> list[Entry]:

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.confidence.calibration import Calibration, calibration_error, fit_calibration
-from bilex.confidence.posterior import edge_posterior
 from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
@@ -33,6 +32,7 @@ EVIDENCE_FEATURES = ("posterior", "csls", "above source", "above target", "mutua
 FOLDS = 5
 MARGIN = 0.1  # the CSLS score at which a pair is as probable as no pair
 TEMPERATURE = 0.1
+TOLERANCE, MAX_ROUNDS = 1e-4, 200  # of belief propagation
 MIN_POSTERIOR = 1e-4  # posteriors are clipped to [MIN_POSTERIOR, 1 - MIN_POSTERIOR]
 PRIOR_EXAMPLES = (1000, 100, 10)  # how many examples the shipped calibration may count for; the first by default
 MIN_EXAMPLES = 200  # fewer examples can neither choose among PRIOR_EXAMPLES nor measure the calibration
@@ -140,8 +140,30 @@ def gather_edge_evidence(
         )
     ]
     graph = replace(graph, weights=2 * cosines - crowding[0][graph.rows] - crowding[1][graph.indices])
-    posterior = edge_posterior(replace(graph, weights=graph.weights - MARGIN), capacities, TEMPERATURE)
-    return EdgeEvidence(graph, posterior.probabilities, spelling)
+    posterior, _ = edge_posterior(replace(graph, weights=graph.weights - MARGIN), capacities, TEMPERATURE)
+    return EdgeEvidence(graph, posterior, spelling)
+
+
+def edge_posterior(
+    graph: Graph,
+    capacities: Capacities,
+    temperature: float = 1.0,
+    *,
+    tolerance: float = TOLERANCE,
+    max_rounds: int = MAX_ROUNDS,
+) -> tuple[Floats, float]:
+    """Return the probability that each edge is in the matching, and the last change of one (0 if they are exact).
+
+    An edge set m that the prior allows has a probability in proportion to ``exp(Σ over e in m of w_e / temperature)``.
+    """
+    from bilex.confidence.beliefs_kernel import marginals
+
+    logits = graph.weights / temperature
+    limits = (capacities.source or 0, capacities.target or 0, capacities.null)
+    found: tuple[Floats, float] = marginals(
+        graph.indptr, graph.indices, logits, graph.n_targets, *limits, tolerance, max_rounds
+    )
+    return found
 
 
 def cross_fitted_cosines(

@@ -91,14 +91,7 @@ def warn_about_words(words: Sequence[str], noun: str, problem: str, remedy: str,
 def tei_lines(entries: Iterable[Entry], source: str, target: str, creator: str) -> Iterator[str]:
     """Yield TEI P5 in FreeDict's flavour: one entry for each source word, its translations in order.
 
-    Parameters
-    ----------
-    entries
-        The entries.
-    source, target
-        The names of the languages; one that is no language tag, such as ``vectors``, becomes ``und`` (undetermined).
-    creator
-        The program that made the lexicon, for the header.
+    A name of a language that is no language tag, such as ``vectors``, becomes ``und`` (undetermined).
     """
     by_word: dict[str, list[Entry]] = {}
     for entry in entries:

@@ -74,8 +74,13 @@ def check_input(source: Embeddings, target: Embeddings, method: Method) -> None:
     for side in (source, target):
         if not len(side):
             raise BilexError(f"{label(side)}: the vocabulary is empty; give at least one word")
-        check_words(side)
-        check_numbers(side)
+        if not is_savable("".join(side.words)):  # files do not hold such words
+            bad = next(word for word in side.words if not is_savable(word))
+            raise BilexError(f"{label(side)}: the word {bad!r} has a line feed or is not Unicode text; rename it")
+        finite = np.isfinite(side.vectors).all(axis=1)
+        if not finite.all():  # files do not hold such vectors
+            word = side.words[int(np.argmin(finite))]
+            raise BilexError(f"{label(side)}: the vector of {word!r} holds NaN or infinity; leave the word out")
     if source.dimension != target.dimension:
         raise BilexError(
             f"{label(source)} has {source.dimension} dimensions and {label(target)} has {target.dimension}; "
@@ -88,21 +93,6 @@ def check_input(source: Embeddings, target: Embeddings, method: Method) -> None:
             BilexWarning,
             stacklevel=4,
         )
-
-
-def check_words(side: Embeddings) -> None:
-    """Raise before the work begins if a word could not be saved. Files do not hold such words."""
-    if not is_savable("".join(side.words)):
-        bad = next(word for word in side.words if not is_savable(word))
-        raise BilexError(f"{label(side)}: the word {bad!r} has a line feed or is not Unicode text; rename it")
-
-
-def check_numbers(side: Embeddings) -> None:
-    """Raise if a vector holds NaN or infinity: vectors from files never do, those made in Python may."""
-    finite = np.isfinite(side.vectors).all(axis=1)
-    if not finite.all():
-        word = side.words[int(np.argmin(finite))]
-        raise BilexError(f"{label(side)}: the vector of {word!r} holds NaN or infinity; leave the word out")
 
 
 def is_savable(text: str) -> bool:

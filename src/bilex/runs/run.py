@@ -57,28 +57,14 @@ class Translation:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What `bilex.induce` returns.
+    """What `bilex.induce` returns."""
 
-    Parameters
-    ----------
-    source, target
-        The normalised vectors of the two languages.
-    theta
-        The learnt parameters.
-    space
-        Both languages in the target's space.
-    lexicon
-        The induced pairs.
-    info
-        What ``run.json`` holds: version, configuration, inputs, iterations, why it stopped.
-    """
-
-    source: Embeddings
-    target: Embeddings
-    theta: Theta
-    space: SharedSpace
-    lexicon: Lexicon
-    info: dict[str, Any]
+    source: Embeddings  #: The normalised vectors of the source language.
+    target: Embeddings  #: The normalised vectors of the target language.
+    theta: Theta  #: The learnt parameters.
+    space: SharedSpace  #: Both languages in the target's space.
+    lexicon: Lexicon  #: The induced pairs.
+    info: dict[str, Any]  #: What ``run.json`` holds: version, configuration, inputs, iterations, why it stopped.
 
     @cached_property
     def entry_rows(self) -> RowPairs:
@@ -106,9 +92,8 @@ class Run:
     def __repr__(self) -> str:
         last = self.info["iterations"][-1] if self.info["iterations"] else {}
         cosine = f", mean cosine {last['mean_cosine']:.4f}" if last else ""
-        return (
-            f"Run({self.source.name or 'source'} -> {self.target.name or 'target'}, {len(self.lexicon)} pairs{cosine})"
-        )
+        names = f"{self.source.name or 'source'} -> {self.target.name or 'target'}"
+        return f"Run({names}, {len(self.lexicon)} pairs{cosine})"
 
     def _repr_html_(self) -> str:
         """Show in a notebook what was learnt from what, and the first entries."""
@@ -272,9 +257,9 @@ class Run:
         info = read_manifest(folder)
         lexicon = Lexicon.load(verified_file(folder, LEXICON, info))
         tensors, names = read_model(folder, info)
-        words = {side: unpack_words(tensors[f"{side}_words"]) for side in ("source", "target")}
         source, target = (
-            Embeddings(words[side], tensors[f"{side}_vectors"], name=names.get(side, "")) for side in words
+            Embeddings(unpack_words(tensors[f"{side}_words"]), tensors[f"{side}_vectors"], name=names.get(side, ""))
+            for side in ("source", "target")
         )
         theta = Theta(tensors["omega"], tensors["mu"], tensors.get(OPTIONAL_TENSOR))
         space = SharedSpace(

@@ -102,7 +102,7 @@ class Explorer:
 
     def outside(self, term: str) -> list[str]:
         """Return the languages in which a term that is not in their vocabulary has a vector all the same."""
-        return [side for side in OTHER_SIDE if term not in self.sides[side] and self._describe_term(side, term) is not None]
+        return [side for side, words in self.sides.items() if term not in words and self._describe_term(side, term)]
 
     def _term(self, side: str, term: str) -> dict[str, Any] | None:
         vector = self.run.vector(term, reverse=side == "target", subwords=self.subwords.get(side))
@@ -110,12 +110,9 @@ class Explorer:
 
     def _pairs_among(self, points: list[dict[str, Any]]) -> list[WordPair]:
         """Return the entries both of whose words are in a picture."""
-        shown = {(point["side"], point["word"]) for point in points}
-        rows = self.table.rows_of["source"]
-        pairs = [
-            (word, self.table.target[row]) for side, word in shown if side == "source" for row in rows.get(word, ())
-        ]
-        return sorted(pair for pair in pairs if ("target", pair[1]) in shown)
+        words = {side: {point["word"] for point in points if point["side"] == side} for side in self.sides}
+        entries = [entry for word in words["source"] for entry in self.run.lexicon[word]]
+        return sorted((entry.source, entry.target) for entry in entries if entry.target in words["target"])
 
     def entries(self, query: TableQuery) -> dict[str, Any]:
         """Return a page of the table."""

@@ -10,12 +10,12 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 from bilex.em.context import Iteration, Reporter
@@ -39,7 +39,7 @@ class Retraining:
     def __init__(self, explorer: Explorer) -> None:
         self.explorer = explorer
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Popen[bytes] | None = None
         self._state: dict[str, Any] = {"state": "idle"}
 
     def state(self) -> dict[str, Any]:
@@ -57,13 +57,7 @@ class Retraining:
                 raise BilexError("nothing is reviewed yet; accept, reject or correct some entries first")
             place = next_run_name(self.explorer.folder.resolve())
             command = [sys.executable, "-m", "bilex.web.retraining", str(self.explorer.folder.resolve()), str(place)]
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
+            self._process = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)
             self._state = {"state": "running", "run": place.name, "stage": "reading", "iterations": 0, "pairs": None}
             threading.Thread(target=self._follow, args=(self._process, place), daemon=True).start()
             return dict(self._state)
@@ -76,10 +70,10 @@ class Retraining:
             process.terminate()
             try:
                 process.wait(2)
-            except subprocess.TimeoutExpired:
+            except TimeoutExpired:
                 process.kill()
 
-    def _follow(self, process: subprocess.Popen[bytes], place: Path) -> None:
+    def _follow(self, process: Popen[bytes], place: Path) -> None:
         assert process.stdout is not None
         assert process.stderr is not None
         try:
@@ -118,10 +112,9 @@ def changed_pairs(before: Lexicon, after: Lexicon) -> dict[str, Any]:
         if set(was) != set(now):
             kind = "gained" if not was else "lost" if not now else "changed"
             lists[kind].append({"source": word, "before": was, "after": now})
-    counts = {kind: len(changes) for kind, changes in lists.items()}
-    same = sum(set(old[word]) == set(new.get(word, ())) for word in old)
+    same = len({*old, *new}) - sum(map(len, lists.values()))
     return {
-        "counts": {**counts, "same": same},
+        "counts": {**{kind: len(changes) for kind, changes in lists.items()}, "same": same},
         "changes": {kind: changes[:MAX_LISTED_CHANGES] for kind, changes in lists.items()},
     }
 
