@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bilex.cli.estimate import Estimate, check_memory, estimate_from_sizes, estimate_run
-from bilex.cli.memory import Memory, measure_memory
+from bilex.cli.estimate import Estimate, Memory, check_memory, estimate_from_sizes, estimate_run, measure_memory
 from bilex.errors import BilexError
 from bilex.methods import find_method
 from bilex.search.local import LocalEngine

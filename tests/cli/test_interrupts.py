@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from bilex.cli.interrupts import ExitMessage, is_interrupt
+from bilex.cli.interrupts import ExitMessage
 
 INSTALL = "import signal; from bilex.cli import interrupts; interrupts.install_signal_handlers()"
 DROPPED = """
@@ -79,17 +79,6 @@ def test_sigterm_is_an_exit() -> None:
     code = f"{INSTALL}; signal.raise_signal(signal.SIGTERM)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (143, "")
-
-
-def test_an_interrupt_behind_another_error_is_found() -> None:
-    try:
-        try:
-            raise KeyboardInterrupt
-        except KeyboardInterrupt:
-            raise RuntimeError("no compiled object yet") from None
-    except RuntimeError as error:
-        assert is_interrupt(error)
-    assert not is_interrupt(ValueError("another"))
 
 
 def test_the_exit_message_follows_the_run(tmp_path: Path) -> None:

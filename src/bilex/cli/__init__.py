@@ -22,7 +22,7 @@ from bilex.cli.explore import explore
 from bilex.cli.export import export
 from bilex.cli.induce import induce
 from bilex.cli.induce_many import induce_many
-from bilex.cli.interrupts import exit_message, install_signal_handlers, is_interrupt
+from bilex.cli.interrupts import INTERRUPT_RECEIVED, exit_message, install_signal_handlers
 from bilex.cli.report import report
 from bilex.cli.translate import translate
 from bilex.errors import BilexError, BilexWarning
@@ -89,7 +89,7 @@ def run(arguments: list[str] | None = None) -> int:
         except SystemExit:
             raise
         except BaseException as error:
-            if not isinstance(error, click.Abort) and not is_interrupt(error):
+            if not isinstance(error, click.Abort) and not INTERRUPT_RECEIVED.is_set():  # an interrupt may cause others
                 return report_error(error)
             if sys.stderr.isatty():
                 click.echo(err=True)  # the terminal has put ^C at the start of the line

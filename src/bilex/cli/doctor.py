@@ -113,7 +113,7 @@ def cpu() -> Findings:
 
 def memory() -> Findings:
     """Measure the memory of this machine or container, in GiB; None where it is unknown."""
-    from bilex.cli.memory import measure_memory
+    from bilex.cli.estimate import measure_memory
 
     sizes = vars(measure_memory())
     facts = {name: None if size is None else round(size / 2**30, 1) for name, size in sizes.items()}

@@ -1,4 +1,4 @@
-"""Estimate what a run will need: memory from the sizes, time from a measured sample of the search.
+"""Estimate what a run will need, memory from the sizes and time from a sample of the search, and what there is.
 
 The largest arrays are the vectors, and at the peak there are several copies of them: as they were read, prepared,
 mapped into the shared space, and with the crowding of CSLS beside them. Nothing grows with the product of
@@ -8,19 +8,19 @@ are reused (`search/reuse.py`), a small part of one in each later iteration, and
 
 from __future__ import annotations
 
+import os
+import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path, PurePath
 
 import numpy as np
 
-from bilex.cli.memory import Memory, measure_memory
 from bilex.errors import BilexError
 from bilex.methods import Method
-from bilex.numerics.types import Vectors
 from bilex.search.engine import Engine
 from bilex.vectors.readers import peek_shape
-
-__all__ = ["Estimate", "check_memory", "estimate_from_sizes", "estimate_run"]
 
 COPIES = 6.2  # of both languages' vectors, at the peak; measured at 200,000 words a side
 BASE_MEMORY = 350e6  # bytes: Python, the libraries and the compiled kernels
@@ -29,6 +29,11 @@ LATER_ITERATIONS, LATER_COST = 8, 0.1  # a usual number, and the share of a full
 FINAL_SEARCHES = 3
 PARSE_RATE = 60e6  # numbers a second read from text, on two cores
 SAMPLE_QUERIES, SAMPLE_TARGETS = 2048, 32768
+# The limit, the usage, and in memory.stat the part of the usage that is only cached files; in versions 2 and 1.
+CGROUP_FILES = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,12 @@ class Estimate:
     seconds: float | None
 
     def __str__(self) -> str:
-        time = "" if self.seconds is None else f" and {time_in_words(self.seconds)}"
-        return f"about {self.memory / 1e9:.1f} GB of memory{time}"
+        memory, seconds = f"about {self.memory / 1e9:.1f} GB of memory", self.seconds
+        if seconds is None:
+            return memory
+        if seconds < 10:
+            return f"{memory} and a few seconds"
+        return f"{memory} and " + (f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes")
 
     def summary(self) -> dict[str, float | None]:
         """Return the fields of ``run.json``."""
@@ -76,18 +85,21 @@ def estimate_from_sizes(words: tuple[int, int], dimension: int, method: Method, 
 
 def pairs_per_second(engine: Engine, dimension: int, words: tuple[int, int]) -> float:
     """Measure the speed of the search on a small sample."""
-    generator = np.random.default_rng(0)
-
-    def vectors(count: int) -> Vectors:
-        made = generator.standard_normal((count, dimension), np.float32)
-        made /= np.linalg.norm(made, axis=1, keepdims=True)
-        return made
-
-    queries, targets = vectors(min(SAMPLE_QUERIES, words[0])), vectors(min(SAMPLE_TARGETS, words[1]))
+    counts = (min(SAMPLE_QUERIES, words[0]), min(SAMPLE_TARGETS, words[1]))
+    random = np.random.default_rng(0)
+    queries, targets = (random.standard_normal((count, dimension), np.float32) / dimension**0.5 for count in counts)
     engine.top_k(queries[:8], targets, 1)  # loads the kernels
     started = time.perf_counter()
     engine.top_k(queries, targets, min(3, len(targets)))
     return len(queries) * len(targets) / (time.perf_counter() - started)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of memory in all, and those that a process can still use; None where the system does not tell."""
+
+    total: int | None
+    available: int | None
 
 
 def check_memory(needed: Estimate, words: tuple[int, int], dimension: int, memory: Memory) -> None:
@@ -103,8 +115,41 @@ def check_memory(needed: Estimate, words: tuple[int, int], dimension: int, memor
     )
 
 
-def time_in_words(seconds: float) -> str:
-    """Return a time in words, roughly."""
-    if seconds < 10:
-        return "a few seconds"
-    return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
+def measure_memory(root: Path = Path("/")) -> Memory:
+    """Measure the memory of this machine, or of the process's cgroup (container, batch job) if that has less.
+
+    The system's files are those below `root`.
+    """
+    totals = [size * 1024 for size in numbers(root / "proc/meminfo", "MemTotal:")]
+    available = [size * 1024 for size in numbers(root / "proc/meminfo", "MemAvailable:")]
+    if not totals:
+        with suppress(AttributeError, ValueError, OSError):  # macOS has this, Windows neither
+            totals = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for folder in cgroup_folders(root):
+        for limit_file, usage_file, cached in CGROUP_FILES:
+            limit, usage = numbers(folder / limit_file), numbers(folder / usage_file)
+            if limit and usage:  # a group without a limit has "max" there, or a huge number
+                totals += limit
+                available.append(max(0, limit[0] - usage[0] + sum(numbers(folder / "memory.stat", cached))))
+    return Memory(min(totals, default=None), min(available, default=None))
+
+
+def cgroup_folders(root: Path) -> list[Path]:
+    """Return the folders of this process's memory cgroup and of those around it."""
+    found = re.findall(r"^\d+:(memory)?:/(.*)$", read_system_file(root / "proc/self/cgroup"), re.MULTILINE)
+    groups = [(root / "sys/fs/cgroup" / controller, PurePath(inner)) for controller, inner in found]
+    return [mounted / folder for mounted, inner in groups for folder in (inner, *inner.parents)]
+
+
+def numbers(path: Path, label: str = "") -> list[int]:
+    """Return the whole number after a label at the start of a line, if there is one."""
+    match = re.search(rf"^{label} *(\d+)\b", read_system_file(path), re.MULTILINE)
+    return [int(match[1])] if match else []
+
+
+def read_system_file(path: Path) -> str:
+    """Read one of the system's files, or return an empty text if there is none."""
+    try:
+        return path.read_text("ascii")
+    except (OSError, UnicodeDecodeError):
+        return ""

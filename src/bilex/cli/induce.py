@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
+from bilex.cli import options as shared
 from bilex.cli.interrupts import exit_message, exit_promptly_on_interrupt
-from bilex.cli.jobs import Job, new_job, old_job
-from bilex.cli.options import (
-    json_option,
-    method_options,
-    min_confidence_option,
-    print_json,
-    quiet_option,
-    wrong_usage,
-)
-from bilex.errors import BilexWarning, NothingMatchedWarning
-from bilex.methods import DEFAULT_METHOD
+from bilex.errors import BilexError, BilexWarning, InputError, NothingMatchedWarning
+from bilex.methods import DEFAULT_METHOD, Method, find_method
 
 if TYPE_CHECKING:
     from bilex.runs.checkpoints import Checkpoint
     from bilex.runs.run import Run
+
+ANEW = ("src", "trg", "seed", "engine", "report", "reuse", "threads")  # what may be given again: it changes no lexicon
 
 
 @click.command()
@@ -42,10 +37,10 @@ if TYPE_CHECKING:
     help="Where to start: words spelt the same, numerals, nothing, a dictionary file, or a run that was reviewed.",
 )
 @click.option("--method", default=DEFAULT_METHOD, show_default=True, metavar="NAME", help="A method by its name.")
-@method_options
+@shared.method_options
 @click.option("--limit", type=int, default=200_000, show_default=True, help="Words to read from each file.")
 @click.option("--complete", is_flag=True, help="Also list the best CSLS neighbour of every unmatched word.")
-@min_confidence_option
+@shared.min_confidence_option
 @click.option(
     "--engine",
     default="local",
@@ -56,8 +51,8 @@ if TYPE_CHECKING:
 @click.option("--report/--no-report", default=True, help="Write report.html, a page that shows and judges the run.")
 @click.option("--reuse/--no-reuse", default=True, help="Start searches and matchings from the last ones; same lexicon.")
 @click.option("--threads", type=click.IntRange(1), help="Worker threads.  [default: all cores]")
-@json_option
-@quiet_option
+@shared.json_option
+@shared.quiet_option
 @click.pass_context
 def induce(
     context: click.Context, /, output: str | None, resume: str | None, as_json: bool, quiet: bool, **_: object
@@ -79,7 +74,7 @@ def induce(
     from bilex.vectors.embeddings import load
 
     interrupted = None if resume is None else read_checkpoint(Path(resume))
-    with wrong_usage():
+    with shared.wrong_usage():
         job = new_job(context) if resume is None or interrupted is None else old_job(context, resume, interrupted)
         find_engine(job.engine, threads=job.threads)
     place = resume or output or f"{stem_of(job.src)}-{stem_of(job.trg)}"
@@ -120,12 +115,73 @@ def induce(
         run.write(folder)
     exit_message.finished = True
     if as_json:
-        print_json({"run": place, **run.info})
+        shared.print_json({"run": place, **run.info})
     elif not quiet:
         click.echo("\n".join(summary_lines(run)))
         click.echo(f"lexicon: {Path(place) / LEXICON}" + (f", report: {Path(place) / REPORT}" if job.report else ""))
     if run.info["verdict"]["level"] == FAILED and (quiet or as_json):
         warnings.warn(f"{place}: {' '.join(verdict_lines(run))}", BilexWarning, stacklevel=1)
+
+
+@dataclass(frozen=True)
+class Job:
+    """The options of the same names, the command itself, and the folder that its paths start from."""
+
+    src: str
+    trg: str
+    seed: str
+    method: Method
+    limit: int
+    complete: bool
+    min_confidence: float
+    engine: str
+    report: bool
+    reuse: bool
+    threads: int | None
+    command: list[str]
+    folder: str
+
+
+def new_job(context: click.Context) -> Job:
+    """Read the options."""
+    given = context.params
+    for name in ("src", "trg"):
+        if given[name] is None:
+            raise click.MissingParameter(ctx=context, param_hint=f"'{name.upper()}'", param_type="argument")
+    method = find_method(given["method"]).with_changes(shared.method_changes(context))
+    parts: dict[str, Any] = {**given, "method": method, "folder": str(Path.cwd())}
+    parts["command"] = shared.command_line(context)
+    return Job(**{field.name: parts[field.name] for field in fields(Job)})
+
+
+def old_job(context: click.Context, run: str, checkpoint: Checkpoint) -> Job:
+    """Take up the work of a checkpoint; options that would change its outcome are refused."""
+    given = dict(context.params)
+    try:
+        job = msgspec.convert(checkpoint.command, Job)
+    except (msgspec.ValidationError, BilexError):
+        raise InputError(run, "its checkpoint is of another version of bilex", "start again without --resume") from None
+    if (given["src"] is None) != (given["trg"] is None):
+        raise click.UsageError("give both SRC and TRG again, or neither", context)
+    before = {**asdict(job), **job.method.options(), "method": job.method.name, "output": run}
+    if given["output"] is not None and Path(given["output"]).resolve() == Path(run).resolve():
+        given["output"] = run
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        if shared.is_given(context, name) and name not in ANEW and given[name] != before.get(name, given[name]):
+            raise click.UsageError(
+                f"{parameter.opts[-1]} is {before[name]} in the interrupted run; leave it out", context
+            )
+    anew = {name: given[name] for name in ANEW if shared.is_given(context, name)}
+    return replace(job, **{name: find_path(getattr(job, name), job.folder) for name in ("src", "trg", "seed")} | anew)
+
+
+def find_path(path: str, folder: str) -> str:
+    """Return a path as it is from here if it leads anywhere, or else as it was from the folder of the command."""
+    from bilex.seeds.seed import SEED_NAMES
+
+    there = Path(folder) / path
+    return path if path in SEED_NAMES or Path(path).exists() or not there.exists() else str(there)
 
 
 def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> Callable[[Checkpoint], None]:

@@ -78,15 +78,6 @@ def resend_dropped_interrupt(dropped: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(dropped)
 
 
-def is_interrupt(error: BaseException | None) -> bool:
-    """Check whether an error was caused by an interrupt."""
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        error = error.__cause__ or error.__context__
-    return INTERRUPT_RECEIVED.is_set()
-
-
 @contextmanager
 def exit_promptly_on_interrupt(scratch: Path) -> Iterator[None]:
     """End the process soon after Ctrl-C, whatever the block is doing then, and remove the `scratch` folder."""
