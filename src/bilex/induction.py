@@ -12,7 +12,7 @@ from bilex.em.held_out import Training, fit_method
 from bilex.errors import BilexError, NothingMatchedWarning
 from bilex.methods import DEFAULT_METHOD, Method, find_method
 from bilex.runs.checkpoints import Checkpoint, digests
-from bilex.runs.entries import Learnt, build_lexicon, with_confidence
+from bilex.runs.entries import Learnt, build_lexicon, edge_evidence, weights_of_pairs, with_confidence
 from bilex.runs.prepared import Prepared, prepare
 from bilex.runs.run import Run
 from bilex.runs.summary import summarise_run
@@ -132,8 +132,10 @@ def read_out(learnt: Learnt, context: Context, *, complete: bool = False) -> Run
     reporter.stage("ranking")
     lexicon, entries = build_lexicon(learnt, space, engine, complete=complete)
     reporter.stage("weighing")
-    lexicon, confidence = with_confidence(lexicon, entries, learnt, space, neighbours)
-    info = {**summarise_run(learnt, space, engine), "confidence": confidence}
+    evidence = edge_evidence(entries, learnt, space, neighbours)
+    lexicon, confidence = with_confidence(lexicon, entries, learnt, evidence)
+    weights = weights_of_pairs(evidence).summary()
+    info = {**summarise_run(learnt, space, engine), "confidence": confidence, "weights": weights}
     info["configuration"]["complete"] = complete
     run = Run(learnt.source, learnt.target, learnt.fit.theta, space, lexicon, info)
     vars(run)["entry_rows"] = entries  # so that no word is looked up

@@ -52,7 +52,7 @@ def retrieval_option(default: str) -> Callable[[Command], Command]:
     """Let the user choose between nearest neighbours and CSLS."""
     return click.option(
         "--retrieval",
-        type=click.Choice(["nn", "csls"]),
+        type=click.Choice(["model", "csls", "nn"]),
         default=default,
         show_default=True,
         help="By cosine, or by CSLS, which corrects for hubs.",

@@ -13,6 +13,7 @@ from bilex.em.held_out import FittedMethod
 from bilex.lexicon.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
 from bilex.matching.graph import RowPairs
 from bilex.methods import Method
+from bilex.model.evidence import FrequencyEvidence, PairWeights, SpellingEvidence, learn_weights
 from bilex.model.theta import Theta
 from bilex.numerics.types import Indices
 from bilex.runs.prepared import Prepared
@@ -110,7 +111,7 @@ def best_allowed(rows: Indices, forbidden: RowPairs, space: SharedSpace, engine:
 
 
 def with_confidence(
-    lexicon: Lexicon, entries: RowPairs, learnt: Learnt, space: SharedSpace, neighbours: NeighbourLists
+    lexicon: Lexicon, entries: RowPairs, learnt: Learnt, evidence: EdgeEvidence
 ) -> tuple[Lexicon, dict[str, Any]]:
     """Add to each entry the probability that it is right, and describe for ``run.json`` what that rests on.
 
@@ -118,10 +119,15 @@ def with_confidence(
     """
     seed = learnt.prepared.seed
     known = KnownTranslations(seed.pairs, seed.unanswered) if seed.is_dictionary else None
-    confidence, about = assess_entries(edge_evidence(entries, learnt, space, neighbours), entries, known)
+    confidence, about = assess_entries(evidence, entries, known)
     if seed.is_dictionary or seed.reviewed:
         confidence = np.where([origin == SEED for origin in lexicon.origin], 1.0, confidence)
     return replace(lexicon, confidence=confidence), about
+
+
+def weights_of_pairs(evidence: EdgeEvidence) -> PairWeights:
+    """Learn what each kind of evidence says for a pair, from the edges of the run."""
+    return learn_weights(evidence.graph, (SpellingEvidence(evidence.spelling), FrequencyEvidence()))
 
 
 def edge_evidence(entries: RowPairs, learnt: Learnt, space: SharedSpace, neighbours: NeighbourLists) -> EdgeEvidence:

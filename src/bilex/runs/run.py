@@ -30,6 +30,8 @@ from bilex.files.tensors import pack_words, unpack_words
 from bilex.lexicon.lexicon import Lexicon
 from bilex.lexicon.text import html_table
 from bilex.matching.graph import RowPairs
+from bilex.model.evidence import PairWeights
+from bilex.model.ranking import WeightedSpace
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Vectors
@@ -39,6 +41,7 @@ from bilex.search.space import SharedSpace
 from bilex.seeds.dictionaries import read_pairs
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.fasttext import FastText
+from bilex.vectors.spelling import SpellingComparison
 from bilex.vectors.terms import Subwords, compose
 
 if TYPE_CHECKING:
@@ -223,11 +226,19 @@ class Run:
         sides = (self.direction(reverse), other.direction(reverse))
         return compare_translations(*sides, gold, retrieval, engine or LocalEngine())
 
+    @cached_property
+    def weighted_space(self) -> SharedSpace:
+        """The shared space with the learnt weights of pairs; runs of version 0.1 have none."""
+        if "weights" not in self.info:
+            return self.space
+        spelling = SpellingComparison(self.source.words, self.target.words)
+        return WeightedSpace.of(self.space, PairWeights.from_summary(self.info["weights"]), spelling)
+
     def direction(self, reverse: bool) -> tuple[SharedSpace, Embeddings, Embeddings]:
         """Return the shared space, the language that is translated from, and the other one."""
         if reverse:
-            return self.space.mirrored(), self.target, self.source
-        return self.space, self.source, self.target
+            return self.weighted_space.mirrored(), self.target, self.source
+        return self.weighted_space, self.source, self.target
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run directory, whole or not at all; a run that was there is replaced."""
