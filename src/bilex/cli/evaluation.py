@@ -22,7 +22,7 @@ gold_argument = click.argument("gold", type=click.Path(path_type=str))
 @click.command()
 @run_argument
 @gold_argument
-@retrieval_option("nn")
+@retrieval_option("model")
 @reverse_option
 @click.option(
     "--convention",

@@ -49,13 +49,13 @@ def method_changes(context: click.Context) -> dict[str, Any]:
 
 
 def retrieval_option(default: str) -> Callable[[Command], Command]:
-    """Let the user choose between nearest neighbours and CSLS."""
+    """Let the user choose how targets are ranked."""
     return click.option(
         "--retrieval",
         type=click.Choice(["model", "csls", "nn"]),
         default=default,
         show_default=True,
-        help="By cosine, or by CSLS, which corrects for hubs.",
+        help="Rank by the weight of a pair, by CSLS, which corrects for hubs, or by cosine.",
     )
 
 

@@ -14,7 +14,7 @@ from bilex.errors import BilexError, InputError
 @run_argument
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option("-k", default=5, show_default=True, type=click.IntRange(1), help="Translations per word.")
-@retrieval_option("csls")
+@retrieval_option("model")
 @reverse_option
 @click.option(
     "--subwords",

@@ -116,9 +116,17 @@ class PairWeights:
 
     @classmethod
     def from_summary(cls, summary: Mapping[str, Any]) -> PairWeights:
-        """Read what `summary` wrote."""
-        ratios = {str(name): np.array(nats, np.float64) for name, nats in summary["ratios"].items()}
-        return cls(float(summary["scale"]), ratios, float(summary["purity"]))
+        """Read what `summary` wrote; raise `ValueError` if it is something else."""
+        try:
+            ratios = {str(name): np.array(nats, np.float64) for name, nats in summary["ratios"].items()}
+            found = cls(float(summary["scale"]), ratios, float(summary["purity"]))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError("not the weights of a run") from error
+        sizes = {kind.name: (len(kind.bounds),) for kind in (SpellingEvidence, FrequencyEvidence)}
+        numbers = np.concatenate([[found.scale, found.purity], *ratios.values()])
+        if {name: nats.shape for name, nats in ratios.items()} != sizes or not np.isfinite(numbers).all():
+            raise ValueError("not the weights of a run")
+        return found
 
 
 def learn_weights(graph: Graph, kinds: Sequence[Evidence]) -> PairWeights:

@@ -118,7 +118,7 @@ class Run:
         word: str,
         k: int = 5,
         *,
-        retrieval: str = "csls",
+        retrieval: str = "model",
         reverse: bool = False,
         subwords: Subwords | None = None,
         engine: Engine | None = None,
@@ -131,7 +131,7 @@ class Run:
         words: Sequence[str],
         k: int = 5,
         *,
-        retrieval: str = "csls",
+        retrieval: str = "model",
         reverse: bool = False,
         subwords: Subwords | None = None,
         engine: Engine | None = None,
@@ -142,7 +142,7 @@ class Run:
         translated from, makes vectors of words that have none.
         """
         space, source, target = self.direction(reverse)
-        engine = engine or LocalEngine()
+        engine, retrieval = engine or LocalEngine(), self._retrieval(retrieval)
         answers: dict[str, list[Translation]] = {}
         known = [word for word in dict.fromkeys(words) if word in source]
         others = {word: self.vector(word, reverse=reverse, subwords=subwords) for word in words if word not in source}
@@ -182,7 +182,7 @@ class Run:
         self,
         gold: str | os.PathLike[str] | Sequence[tuple[str, str]],
         *,
-        retrieval: str = "nn",
+        retrieval: str = "model",
         reverse: bool = False,
         convention: str = "covered",
         engine: Engine | None = None,
@@ -191,7 +191,9 @@ class Run:
         pairs = read_pairs(gold) if isinstance(gold, str | os.PathLike) else gold
         space, source, target = self.direction(reverse)
         try:
-            return evaluate_translation(space, source, target, pairs, retrieval, engine or LocalEngine(), convention)
+            return evaluate_translation(
+                space, source, target, pairs, self._retrieval(retrieval), engine or LocalEngine(), convention
+            )
         except NotCovered as error:
             if isinstance(gold, str | os.PathLike):
                 raise BilexError(f"{os.fspath(gold)}: {error}") from None
@@ -231,8 +233,15 @@ class Run:
         """The shared space with the learnt weights of pairs; runs of version 0.1 have none."""
         if "weights" not in self.info:
             return self.space
-        spelling = SpellingComparison(self.source.words, self.target.words)
-        return WeightedSpace.of(self.space, PairWeights.from_summary(self.info["weights"]), spelling)
+        try:
+            weights = PairWeights.from_summary(self.info["weights"])
+        except ValueError:
+            raise BilexError("the weights in run.json are damaged; run `bilex induce` again") from None
+        return WeightedSpace.of(self.space, weights, SpellingComparison(self.source.words, self.target.words))
+
+    def _retrieval(self, retrieval: str) -> str:
+        """Return how targets are ranked: by CSLS where ``model`` is asked of a run of version 0.1."""
+        return "csls" if retrieval == "model" and "weights" not in self.info else retrieval
 
     def direction(self, reverse: bool) -> tuple[SharedSpace, Embeddings, Embeddings]:
         """Return the shared space, the language that is translated from, and the other one."""
