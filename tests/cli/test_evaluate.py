@@ -29,7 +29,7 @@ def test_figures_of_a_list_made_by_hand(bilex: Bilex, work: Path) -> None:
     """The first, third and eleventh answers of `translate`, and a query that is not covered."""
     gold = []
     for word, place in (("s0", 1), ("s1", 3), ("s2", 11)):
-        lines = bilex("translate", "run", word, "-k", 11, "--retrieval", "nn").out.splitlines()
+        lines = bilex("translate", "run", word, "-k", 11).out.splitlines()
         gold.append(f"{word}\t{lines[place - 1].split(chr(9))[1]}\n")
     Path("small.txt").write_text("".join(gold) + "absent\tt1\n")
     figures = json.loads(bilex("evaluate", "run", "small.txt", "--json").out)

@@ -56,8 +56,8 @@ def test_both_directions_and_retrievals_agree_with_python(
 
 
 def test_the_retrievals_differ(bilex: Bilex, made: Path, words: list[str]) -> None:
-    printed = {bilex("translate", made / "run", *words, "--retrieval", name).out for name in ("nn", "csls")}
-    assert len(printed) == 2
+    printed = {bilex("translate", made / "run", *words, "--retrieval", name).out for name in ("nn", "csls", "model")}
+    assert len(printed) == 3
     assert bilex("translate", made / "run", *words).out in printed
 
 
