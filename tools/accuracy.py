@@ -133,7 +133,7 @@ class Bench:
             back,
             seconds,
             len(learnt.fit.iterations),
-            [f"{choice.about}: {choice.chosen}" for choice in learnt.fitted.choices],
+            [f"{choice.about}: {choice.chosen}" for choice in learnt.choices],
         )
 
 

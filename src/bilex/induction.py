@@ -121,7 +121,7 @@ def learn(prepared: Prepared, context: Context, *, reuse: bool = True) -> Learnt
             NothingMatchedWarning,
             stacklevel=3,
         )
-    return Learnt(prepared, fitted)
+    return Learnt(prepared, fitted.fit, fitted.method, fitted.choices)
 
 
 def read_out(learnt: Learnt, context: Context, *, complete: bool = False) -> Run:

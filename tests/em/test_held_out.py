@@ -10,11 +10,12 @@ import pytest
 import bilex
 from bilex.em import held_out
 from bilex.em.context import Context
-from bilex.em.held_out import Choice, FittedMethod, Training, choose_supervision, held_out_precision, split_words
+from bilex.em.held_out import Choice, Training, choose_supervision, held_out_precision, split_words
 from bilex.induction import learn
 from bilex.matching.graph import RowPairs
 from bilex.methods import METHODS, Method
 from bilex.model.theta import Theta
+from bilex.runs.entries import Learnt
 from bilex.runs.prepared import prepare
 from bilex.search.local import LocalEngine
 from tests.languages import Languages, make_languages
@@ -37,9 +38,9 @@ def some_gold(languages: Languages, n: int) -> list[tuple[str, str]]:
     return random.Random(1).sample(languages.gold, n)
 
 
-def fitted(languages: Languages, seed: object, method: Method = DEFAULT) -> FittedMethod:
+def fitted(languages: Languages, seed: object, method: Method = DEFAULT) -> Learnt:
     prepared = prepare(languages.source, languages.target, seed, method)  # type: ignore[arg-type]
-    return learn(prepared, Context(ENGINE)).fitted
+    return learn(prepared, Context(ENGINE))
 
 
 def test_a_split_keeps_the_translations_of_a_word_together() -> None:

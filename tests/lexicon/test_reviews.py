@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bilex.errors import BilexError, InputError
-from bilex.lexicon.reviewed import InheritedReview, ReviewedLexicon, precision_interval
+from bilex.lexicon.reviewed import ReviewedLexicon, precision_interval
 from bilex.lexicon.reviews import ACCEPTED, CORRECTED, NO_TARGET, REJECTED, Conflict, Decision, Reviews
 
 HOUSE, TREE, DOG = ("house", "maison"), ("tree", "ami"), ("dog", "chat")
@@ -211,7 +211,7 @@ def test_decisions_become_kept_and_forbidden_pairs() -> None:
 
 
 def test_an_earlier_review_holds_until_overruled() -> None:
-    earlier = InheritedReview([HOUSE, ("sun", "soleil")], [TREE, DOG])
+    earlier = ReviewedLexicon([], [HOUSE, ("sun", "soleil")], [TREE, DOG])
     decisions = {HOUSE: Decision(REJECTED, None, 1), DOG: Decision(ACCEPTED, None, 2)}
     found = ReviewedLexicon.of([HOUSE, DOG], decisions, earlier)
     assert set(found.kept) == {("sun", "soleil"), DOG}

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bilex.lexicon.reviews import DECISIONS
-from bilex.web.completion import Completion, TextIndex, fold_for_search
+from bilex.web.completion import Completion, fold_for_search
 from bilex.web.explorer import Explorer
 from bilex.web.table import ORIGINS, SORTS, TableQuery
 
@@ -113,15 +113,6 @@ def test_completions_are_those_of_a_loop(words: list[str], prefix: str) -> None:
     expected = [row for row, word in enumerate(words) if fold_for_search(word).startswith(fold_for_search(prefix))]
     expected.sort(key=lambda row: (words[row] != prefix, row))
     assert found == expected[:5]
-
-
-@settings(max_examples=50, deadline=None)
-@given(texts=st.lists(st.text(max_size=6)), part=st.text(min_size=1, max_size=3))
-def test_texts_found_are_those_of_a_loop(texts: list[str], part: str) -> None:
-    found = TextIndex(texts).containing(part)
-    sought, folded = fold_for_search(part), [fold_for_search(text).replace("\n", " ") for text in texts]
-    expected = ["\n" not in sought and sought in text for text in folded]
-    assert found.tolist() == expected
 
 
 def test_case_accents_and_width_do_not_matter() -> None:

@@ -11,8 +11,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -52,10 +51,6 @@ class FittedMethod:
     fit: Fit
     method: Method
     choices: tuple[Choice, ...] = ()
-
-    def summary(self) -> list[dict[str, Any]]:
-        """Return the decisions as ``run.json`` holds them."""
-        return [asdict(choice) for choice in self.choices]
 
 
 @dataclass(frozen=True, eq=False)

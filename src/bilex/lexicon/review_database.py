@@ -67,10 +67,10 @@ def check_review(connection: sqlite3.Connection, path: Path) -> None:
 
     if pragma("application_id") != APPLICATION_ID:
         raise InputError(path, "this is not a review of bilex", "move the file away")
-    connection.execute("BEGIN")  # nobody can write until it ends
-    whole = pragma("quick_check(1)") == "ok"
-    cut = path.stat().st_size < pragma("page_count") * pragma("page_size")  # SQLite takes what is cut off for zeros
-    connection.execute("COMMIT")
+    with connection:
+        connection.execute("BEGIN")  # nobody can write until it ends
+        whole = pragma("quick_check(1)") == "ok"
+        cut = path.stat().st_size < pragma("page_count") * pragma("page_size")  # SQLite takes what is cut off for zeros
     if cut or not whole:
         raise InputError(path, "the review is damaged or cut off", "move the file away")
     if pragma("user_version") > SCHEMA_VERSION:
@@ -86,16 +86,3 @@ def sqlite_errors(path: Path) -> Iterator[None]:
         raise InputError(path, f"cannot be used ({error})", "check the disk and who may write there") from None
     except sqlite3.Error as error:
         raise InputError(path, f"the review is damaged ({error})", "move the file away") from None
-
-
-@contextlib.contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Hold the write lock of the database, also against other processes, and commit or roll back."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise

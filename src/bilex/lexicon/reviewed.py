@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,27 +28,19 @@ def precision_interval(right: int, total: int, z: float = 1.959964) -> tuple[flo
     return share, max(0.0, middle - half), min(1.0, middle + half)
 
 
-class InheritedReview(msgspec.Struct):
-    """The pairs that an earlier review kept and forbade, as ``run.json`` holds them."""
-
-    kept: list[WordPair] = []
-    forbidden: list[WordPair] = []
-
-
-@dataclass(frozen=True)
-class ReviewedLexicon:
+class ReviewedLexicon(msgspec.Struct, frozen=True):
     """A reviewed lexicon as a seed: where to start, which pairs to keep and which to forbid."""
 
-    pairs: list[WordPair]
-    kept: list[WordPair]
-    forbidden: list[WordPair]
+    pairs: list[WordPair] = []
+    kept: list[WordPair] = []
+    forbidden: list[WordPair] = []
 
     @classmethod
     def of(
         cls,
         lexicon: Iterable[WordPair],
         decisions: Mapping[WordPair, Decision],
-        inherited: InheritedReview | None = None,
+        inherited: ReviewedLexicon | None = None,
     ) -> ReviewedLexicon:
         """Combine a lexicon with the decisions about it.
 
@@ -58,7 +49,7 @@ class ReviewedLexicon:
         with, stay unless a decision overrules them. Undecided pairs are a place to start from, unless one of their
         words is in a kept pair.
         """
-        inherited = inherited or InheritedReview()
+        inherited = inherited or cls()
         kept, forbidden = dict.fromkeys(inherited.kept), dict.fromkeys(inherited.forbidden)
         for pair, decision in decisions.items():
             if decision.kind == UNDECIDED or pair[1] == NO_TARGET:
@@ -92,7 +83,7 @@ def read_reviewed(path: str | os.PathLike[str]) -> ReviewedLexicon:
     with Reviews(folder) as reviews:
         decisions = reviews.current()
     try:
-        inherited = msgspec.convert(info.get(REVIEWED) or {}, InheritedReview)
+        inherited = msgspec.convert(info.get(REVIEWED) or {}, ReviewedLexicon)
     except msgspec.ValidationError:
         raise InputError(folder / MANIFEST, "its reviewed pairs are not pairs", "run `bilex induce` again") from None
     reviewed = ReviewedLexicon.of(entries, decisions, inherited)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bilex.errors import BilexError, InputError
 from bilex.files.run_directory import REVIEWS
-from bilex.lexicon.review_database import connect, sqlite_errors, transaction
+from bilex.lexicon.review_database import connect, sqlite_errors
 
 ACCEPTED, REJECTED, CORRECTED, UNDECIDED = "accepted", "rejected", "corrected", "undecided"
 DECISIONS = (UNDECIDED, ACCEPTED, REJECTED, CORRECTED)
@@ -133,7 +133,8 @@ class Reviews:
         with self._lock:
             if self._connection is None:
                 self._connection = connect(self.path, create=True)
-            with sqlite_errors(self.path), transaction(self._connection):
+            with sqlite_errors(self.path), self._connection:  # commits, or rolls back
+                self._connection.execute("BEGIN IMMEDIATE")  # also against other processes
                 self._catch_up()
                 current = self._current(pair)
                 if current.version != version:

@@ -85,11 +85,7 @@ def hub_words(nearest: Indices, words: Sequence[str], others: Sequence[str]) -> 
 
 
 def entry_samples(pairs: InducedPairs) -> list[dict[str, Any]]:
-    """Return entries that both, one or none of the signs of `count_signs` support, spread over all frequencies.
-
-    In the run of `bilex demo`, 97% of the entries with both are right, 70% of those with one, and 42% of those with
-    none (1,938 entries that the gold list knows and that are not spelt the same).
-    """
+    """Return entries that both, one or none of the signs of `count_signs` support, spread over all frequencies."""
     signs, samples = count_signs(pairs), []
     for name, meaning, count in (
         ("High confidence", "mutual nearest neighbours, and first by CSLS", 2),

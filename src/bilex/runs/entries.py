@@ -9,7 +9,7 @@ import numpy as np
 
 from bilex.confidence.assessment import EdgeEvidence, KnownTranslations, assess_entries, gather_edge_evidence
 from bilex.em.em import Fit
-from bilex.em.held_out import FittedMethod
+from bilex.em.held_out import Choice
 from bilex.lexicon.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
 from bilex.matching.graph import RowPairs
 from bilex.methods import Method
@@ -28,7 +28,9 @@ class Learnt:
     """What EM started from and what it learnt, before anything is looked up with it."""
 
     prepared: Prepared
-    fitted: FittedMethod
+    fit: Fit
+    method: Method  # with everything decided
+    choices: tuple[Choice, ...]  # what was decided
 
     @property
     def source(self) -> Embeddings:
@@ -39,16 +41,6 @@ class Learnt:
     def target(self) -> Embeddings:
         """The prepared target vectors."""
         return self.prepared.target
-
-    @property
-    def method(self) -> Method:
-        """The method, with everything decided."""
-        return self.fitted.method
-
-    @property
-    def fit(self) -> Fit:
-        """Where EM ended."""
-        return self.fitted.fit
 
     def shared_space(self, engine: Engine) -> tuple[SharedSpace, NeighbourLists]:
         """Map all words into one space, and find the neighbours of each."""

@@ -21,12 +21,12 @@ from bilex.version import __version__
 
 def summarise_run(learnt: Learnt, space: SharedSpace, engine: Engine) -> dict[str, Any]:
     """Describe what was learnt from what and how."""
-    prepared, fitted = learnt.prepared, learnt.fitted
+    prepared, fit = learnt.prepared, learnt.fit
     summary: dict[str, Any] = {
         "version": __version__,
         "versions": {"python": platform.python_version(), **{name: version(name) for name in ("numpy", "numba")}},
         "configuration": {
-            "method": asdict(fitted.method),
+            "method": asdict(learnt.method),
             "seed": summarise_seed(learnt, space, engine),
             "kept": len(prepared.seed.kept),
             "forbidden": len(prepared.seed.forbidden),
@@ -34,10 +34,10 @@ def summarise_run(learnt: Learnt, space: SharedSpace, engine: Engine) -> dict[st
         },
         "inputs": {"source": summarise_vectors(prepared.source), "target": summarise_vectors(prepared.target)},
         "threads": getattr(engine, "threads", thread_count()),
-        "choices": fitted.summary(),
-        "stopped": fitted.fit.stopped,
-        "pairs": len(fitted.fit.matching),
-        "iterations": [asdict(iteration) for iteration in fitted.fit.iterations],
+        "choices": [asdict(choice) for choice in learnt.choices],
+        "stopped": fit.stopped,
+        "pairs": len(fit.matching),
+        "iterations": [asdict(iteration) for iteration in fit.iterations],
     }
     if prepared.seed.settled:  # so that the review of this run can go on from there
         settled = {name: getattr(prepared.seed, name) for name in ("kept", "forbidden")}

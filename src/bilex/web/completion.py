@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bilex.numerics.types import Indices
-
-SEPARATOR = "\n"  # no word has one
 
 
 def fold_for_search(text: str) -> str:
@@ -47,22 +43,3 @@ class Completion:
         end = bisect_right(self.folded, sought, lo=first)
         exact = [row for row in self.order[first:end].tolist() if self.words[row] == prefix]
         return [*exact, *(row for row in np.sort(rows).tolist() if row not in exact)][:limit]
-
-
-class TextIndex:
-    """Texts in one long string, so that searching all of them for a substring is one quick scan."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        folded = [fold_for_search(text).replace(SEPARATOR, " ") for text in texts]
-        self.joined = SEPARATOR.join(folded)
-        self.starts = np.cumsum([0, *(len(text) + 1 for text in folded)])[:-1]
-
-    def containing(self, part: str) -> NDArray[np.bool_]:
-        """Return a mask of the texts that contain the part."""
-        found = np.zeros(len(self.starts), bool)
-        sought = fold_for_search(part)
-        if SEPARATOR in sought:
-            return found
-        places = np.array([match.start() for match in re.finditer(re.escape(sought), self.joined)], np.int64)
-        found[np.searchsorted(self.starts, places, side="right") - 1] = True
-        return found

@@ -18,7 +18,7 @@ from bilex.lexicon.lexicon import MATCHING, RETRIEVAL, SEED
 from bilex.lexicon.reviews import DECISIONS, NO_TARGET, UNDECIDED, Decision, WordPair
 from bilex.numerics.types import Indices
 from bilex.runs.run import Run
-from bilex.web.completion import Completion, TextIndex
+from bilex.web.completion import Completion, fold_for_search
 
 UNMATCHED = "unmatched"
 ORIGINS = (MATCHING, SEED, RETRIEVAL, UNMATCHED)
@@ -72,7 +72,8 @@ class Table:
         self.decision = np.zeros(len(self.source), np.int8)  # as numbers into DECISIONS
         self.decided: dict[int, Decision] = {}
         self.number = {pair: row for row, pair in enumerate(zip(self.source, self.target, strict=True))}
-        self.sources, self.targets = TextIndex(self.source), TextIndex(self.target)
+        pairs = zip(self.source, self.target, strict=True)
+        self.texts = [f"{fold_for_search(source)}\n{fold_for_search(target)}" for source, target in pairs]
         self.rows_of: dict[str, dict[str, list[int]]] = {"source": {}, "target": {}}
         for row in range(self.entries):
             self.rows_of["source"].setdefault(self.source[row], []).append(row)
@@ -125,7 +126,8 @@ class Table:
         matched_rows = np.arange(len(self)) < self.entries
         filters: list[Mask] = [np.ones(len(self), bool)]
         if query.text:
-            filters.append(self.sources.containing(query.text) | self.targets.containing(query.text))
+            part = fold_for_search(query.text)
+            filters.append(np.array(["\n" not in part and part in text for text in self.texts], bool))
         if query.origin is not None:
             filters.append(self.origin == ORIGINS.index(query.origin))
         if query.decision is not None:
