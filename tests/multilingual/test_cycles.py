@@ -46,7 +46,7 @@ def test_triples_are_counted_as_defined(
     }
     assert found.returned == sum(bool(end) for end in ends.values())
     assert found.agreed == sum(start in end for start, end in ends.items())
-    assert found.agreement == (found.agreed / found.returned if found.returned else None)
+    assert found.agreement == (round(found.agreed / found.returned, 6) if found.returned else None)
 
 
 @settings(deadline=None, max_examples=50)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bilex.runs.run import Run
     from bilex.search.engine import Engine
 
-__all__ = ["induce_many"]
-
 SUMMARY, TRIPLES = "many.json", "triples.tsv"
 LANGUAGE_NAME = re.compile(r"[^\W_][\w.+-]*")
 SHARED_OPTIONS = {*OPTIONS, "method", "limit", "engine", "report", "reuse", "threads"}  # they mean the same in `induce`
@@ -96,18 +94,23 @@ def induce_many(
         for seed in starts.values():
             check_seed(seed)
         sides = {}
-        first, *others = files.values()
-        for path in others:
-            estimate_run((first, path), limit, chosen, None)
+        first, *others = files
+        for name in others:
+            estimate_run((files[first], files[name]), limit, chosen, None)
         for name, path in files.items():
             reporter.stage(f"reading {path}")
             sides[name] = replace(load(path, limit), name=name)
         words = command_line(context)
-        writer = Writer(folder, words, vectors, where if report else None)
-        many = learn_all(sides, starts, chosen, each=writer, engine=where, reuse=reuse, reporter=reporter)
+
+        def write(run: Run) -> None:
+            write_run(run, folder, words, where if report else None)
+            if vectors and run.source.name == first:
+                write_hub_vectors(run, folder, vectors)
+
+        many = learn_all(sides, starts, chosen, each=write, engine=where, reuse=reuse, reporter=reporter)
         reporter.stage("writing")
         summary = {"command": words, **many.summary()}
-        writer.finish(many, summary)
+        write_summary(folder, many, summary)
     if as_json:
         print_json({"directory": place, **summary})
     elif not quiet:
@@ -155,48 +158,43 @@ def seeds_of(given: tuple[str, ...], names: list[str]) -> dict[str, str]:
     return {name: special.get(name, general) for name in names}
 
 
-class Writer:
-    """Writes the run of each pair as soon as it is learnt, and the summary at the end."""
+def write_run(run: Run, folder: Path, command: list[str], engine: Engine | None) -> None:
+    """Write the run of one pair, and with an engine its report."""
+    from bilex.report.page import REPORT, write_report
 
-    def __init__(self, folder: Path, command: list[str], vectors: str | None, report_engine: Engine | None) -> None:
-        self.folder, self.command, self.vectors, self.report_engine = folder, command, vectors, report_engine
-        self.hub: str | None = None
+    place = folder / f"{run.source.name}-{run.target.name}"
+    place.mkdir()
+    run.info["command"] = command
+    if engine is not None:
+        write_report(run, place / REPORT, engine)
+    run.write(place)
 
-    def __call__(self, run: Run) -> None:
-        """Write one run and its report, and the vectors of its target if it starts from the hub."""
-        from bilex.multilingual.many import in_hub
-        from bilex.report.page import REPORT, write_report
 
-        source, target = run.source.name, run.target.name
-        place = self.folder / f"{source}-{target}"
-        place.mkdir()
-        run.info["command"] = self.command
-        if self.report_engine is not None:
-            write_report(run, place / REPORT, self.report_engine)
-        run.write(place)
-        if self.vectors is None:
-            return
-        if self.hub is None:
-            self.hub = source
-            run.source.save(self.folder / f"{source}.{self.vectors}")
-        if source == self.hub:
-            in_hub(run).save(self.folder / f"{target}.{self.vectors}")
+def write_hub_vectors(run: Run, folder: Path, ending: str) -> None:
+    """Write the vectors of a run that starts from the hub, in the hub's space."""
+    from bilex.multilingual.many import in_hub
 
-    def finish(self, many: Many, summary: dict[str, Any]) -> None:
-        """Write the cycles, the triples and the summary, which lists all files."""
-        from bilex.files.atomic import atomic_write_text
-        from bilex.files.run_directory import CYCLES
+    hub = folder / f"{run.source.name}.{ending}"
+    if not hub.exists():
+        run.source.save(hub)
+    in_hub(run).save(folder / f"{run.target.name}.{ending}")
 
-        for pair, cycles in many.cycles.items():
-            cycles.save(self.folder / "-".join(pair) / CYCLES)
-        rows = [("first", "second", "third", "returned", "agreed", "agreement")]
-        for triple in many.triples:
-            share = "" if triple.agreement is None else f"{triple.agreement:.6f}"
-            rows.append((*triple.languages, str(triple.returned), str(triple.agreed), share))
-        atomic_write_text(self.folder / TRIPLES, "".join("\t".join(row) + "\n" for row in rows))
-        files = sorted({SUMMARY, *(path.name for path in self.folder.iterdir())})
-        text = json.dumps({**summary, "files": files}, indent=2, ensure_ascii=False, allow_nan=False)
-        atomic_write_text(self.folder / SUMMARY, text + "\n")
+
+def write_summary(folder: Path, many: Many, summary: dict[str, Any]) -> None:
+    """Write the cycles, the triples and the summary, which lists all files."""
+    from bilex.files.atomic import atomic_write_text
+    from bilex.files.run_directory import CYCLES
+
+    for pair, cycles in many.cycles.items():
+        cycles.save(folder / "-".join(pair) / CYCLES)
+    lines = ["\t".join(("first", "second", "third", "returned", "agreed", "agreement"))]
+    for triple in many.triples:
+        share = "" if triple.agreement is None else f"{triple.agreement:.6f}"
+        lines.append("\t".join((*triple.languages, str(triple.returned), str(triple.agreed), share)))
+    atomic_write_text(folder / TRIPLES, "\n".join(lines) + "\n")
+    files = sorted({SUMMARY, *(path.name for path in folder.iterdir())})
+    text = json.dumps({**summary, "files": files}, indent=2, ensure_ascii=False, allow_nan=False)
+    atomic_write_text(folder / SUMMARY, text + "\n")
 
 
 def check_many_replaceable(place: Path) -> None:

@@ -20,6 +20,7 @@ import msgspec
 
 from bilex.errors import BilexError, InputError
 from bilex.files.toml import read_toml
+from bilex.methods import Count
 
 LAYOUT_FILE = "bilex.toml"
 SHIPPED_LAYOUTS = ("paper", "muse", "shared")
@@ -28,11 +29,21 @@ EXPERIMENT_NAMES: tuple[str, ...] = get_args(ExperimentName)
 FILE_REMEDY = "put the file there, or choose other pairs with --pairs"
 PLACEHOLDER = re.compile(r"\{(.*?)\}")
 LANGUAGE = r"[^-/.\s]+"
-Count = Annotated[int, msgspec.Meta(ge=1)]
 HeldOut = Annotated[int, msgspec.Meta(ge=2)]
-TOML_WORDS = {"object": "table", "array": "list", " | null": "", "field": "key", "enum value": "key or value"}
+PAIR = rf"^{LANGUAGE}-{LANGUAGE}$"
+TEMPLATE = r"^([^{]|\{(language|source|target)\})*$"
+TOML_WORDS = {
+    f"matching regex {PAIR!r}": "like en-it, a pair of languages",
+    f"matching regex {TEMPLATE!r}": "with no placeholders but {language}, {source} and {target}",
+    "object": "table",
+    "array": "list",
+    " | null": "",
+    "field": "key",
+    "enum value": "key or value",
+}
+PairName = Annotated[str, msgspec.Meta(pattern=PAIR)]
 Converted = TypeVar("Converted")
-Template = Annotated[str, msgspec.Meta(min_length=1)]
+Template = Annotated[str, msgspec.Meta(min_length=1, pattern=TEMPLATE)]
 Templates = Template | list[Template]
 """Paths with placeholders in braces; the first that exists counts."""
 
@@ -69,27 +80,14 @@ class LayoutTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     test: Templates
     train: Templates | None = None
     description: str = ""
-    pairs: list[str] | None = None
+    pairs: list[PairName] | None = None
     similarity: dict[str, Templates] = {}
     fold: bool = False
     max_rank: Count | None = None
     held_out: HeldOut | None = None
     sizes: list[Count] = []
-    experiments: dict[ExperimentName, list[str]] = {}
-    pair: dict[str, PairLayout] = {}
-
-    def __post_init__(self) -> None:
-        for pair in (*(self.pairs or ()), *self.pair, *(name for names in self.experiments.values() for name in names)):
-            try:
-                parse_pair(pair)
-            except BilexError as error:
-                raise ValueError(str(error)) from None
-        vectors = self.vectors.values() if isinstance(self.vectors, dict) else [self.vectors]
-        special = [getattr(pair, key) for pair in self.pair.values() for key in ("source", "target", "train", "test")]
-        for template in (*vectors, self.test, self.train, *self.similarity.values(), *special):
-            for path in as_templates(template):
-                if set(PLACEHOLDER.findall(path)) - {"language", "source", "target"}:
-                    raise ValueError(f"the placeholders are {{language}}, {{source}} and {{target}}, not {path!r}")
+    experiments: dict[ExperimentName, list[PairName]] = {}
+    pair: dict[PairName, PairLayout] = {}
 
 
 @dataclass(frozen=True)
@@ -123,10 +121,12 @@ class Layout:
         for template in as_templates(self.table.test):
             if "{source}" not in template or "{target}" not in template:
                 continue  # one dictionary for all: the pairs are not in its name
-            pattern = re.compile(template_pattern(template) + r"(\.gz)?")
-            for path in folder.glob(re.sub(r"\{\w+\}", "*", template) + "*"):
+            parts = PLACEHOLDER.split(template)
+            pattern = re.compile(f"({LANGUAGE})".join(map(re.escape, parts[::2])) + r"(?:\.gz)?")
+            for path in folder.glob(PLACEHOLDER.sub("*", template) + "*"):
                 if match := pattern.fullmatch(path.relative_to(folder).as_posix()):
-                    candidates.add(f"{match['source']}-{match['target']}")
+                    values = dict(zip(parts[1::2], match.groups(), strict=True))
+                    candidates.add(f"{values['source']}-{values['target']}")
         return tuple(
             pair
             for pair in sorted(candidates)
@@ -224,19 +224,6 @@ def read_layout(choice: str) -> Layout:
 def as_templates(value: str | list[str] | None) -> list[str]:
     """Return one path or several as a list."""
     return [value] if isinstance(value, str) else value or []
-
-
-def template_pattern(template: str) -> str:
-    """Return a regular expression with a named group for each placeholder of a path."""
-    seen: set[str] = set()
-
-    def group(match: re.Match[str]) -> str:
-        name = match[1]
-        pattern = f"(?P={name})" if name in seen else f"(?P<{name}>{LANGUAGE})"
-        seen.add(name)
-        return pattern
-
-    return re.sub(r"\\\{(\w+)\\\}", group, re.escape(template))
 
 
 def first_existing(folder: Path, paths: tuple[str, ...]) -> Path | None:

@@ -38,17 +38,12 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "axes.titlesize": 10,
 }
-
-
 Line = Mapping[int, float]
 """Figures in percent by the size of the vocabulary."""
 
 
 class PlotsNotInstalled(BilexError):  # noqa: N818 (it reads as what it says)
     """matplotlib is missing."""
-
-    def __init__(self) -> None:
-        super().__init__("matplotlib is not installed; run `pip install 'bilex[plots]'`")
 
 
 @dataclass(frozen=True)
@@ -70,7 +65,7 @@ def write_plot(plot: Plot, paths: Sequence[Path]) -> None:
     try:
         import matplotlib as mpl
     except ImportError:
-        raise PlotsNotInstalled from None
+        raise PlotsNotInstalled("matplotlib is not installed; run `pip install 'bilex[plots]'`") from None
 
     with mpl.rc_context({"backend": "Agg", **STYLE}):
         figure = draw(plot)
@@ -156,12 +151,9 @@ def add_legend(figure: Figure, labels: list[str], width: float) -> None:
 
 def tick_labels(sizes: Sequence[int]) -> list[str]:
     """Return the labels of the ticks, empty where they would overlap the next; the last one is kept."""
-    if not sizes:
-        return []
-    span = math.log(sizes[-1] / sizes[0]) or 1.0
-    kept = [sizes[-1]]
-    for size in reversed(sizes[:-1]):
-        if math.log(kept[-1] / size) / span > 0.13:
+    kept: list[int] = []
+    for size in reversed(sizes):
+        if not kept or math.log(kept[-1] / size) > 0.13 * math.log(sizes[-1] / sizes[0]):
             kept.append(size)
     texts = {size: f"{size / 1000:.3g}k" if size >= 1000 else str(size) for size in kept}
     return [texts.get(size, "") for size in sizes]

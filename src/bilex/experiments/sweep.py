@@ -18,10 +18,10 @@ from bilex.experiments.cells import Cell
 from bilex.experiments.experiment import Outcome, run_experiment
 from bilex.experiments.figures import RETRIEVAL_NAMES, report_curves
 from bilex.experiments.inputs import FileCache, check_seed_name, is_drawn, needs_train
-from bilex.experiments.layouts import Count, HeldOut, PairFiles, convert_table, find_layout, is_file, parse_pair
+from bilex.experiments.layouts import HeldOut, PairFiles, PairName, convert_table, find_layout, is_file
 from bilex.experiments.reporting import Report, Row, held_out_notes, reason_notes
 from bilex.files.toml import read_toml
-from bilex.methods import Method, find_method
+from bilex.methods import Count, Method, find_method
 from bilex.search.engine import Engine
 from bilex.seeds.seed import IDENTICAL
 
@@ -31,7 +31,7 @@ class SweepTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     data: str | None = None
     layout: str | None = None
-    pairs: list[str] = []
+    pairs: list[PairName] = []
     source: str | None = None
     target: str | None = None
     train: str | None = None
@@ -96,8 +96,6 @@ def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     try:
         for seed in table.seeds:
             check_seed_name(str(seed))
-        for pair in table.pairs:
-            parse_pair(pair)
         methods = methods_of(table)
     except BilexError as error:
         raise BilexError(f"{path}: {error}") from None

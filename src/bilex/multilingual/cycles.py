@@ -30,25 +30,13 @@ Partners = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, eq=False)
 class Cycles:
-    """How far other languages agree with each entry of a lexicon, in the lexicon's order.
-
-    Parameters
-    ----------
-    source, target
-        The words of the entries.
-    tested
-        The number of third languages that have partners for both words.
-    agreed
-        The number of these that have a partner in common.
-    closeness
-        The mean closeness of the partners over these; NaN where nothing was tested.
-    """
+    """How far other languages agree with each entry of a lexicon, in the lexicon's order."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
-    tested: Indices
-    agreed: Indices
-    closeness: Floats
+    tested: Indices  # how many third languages have partners for both words
+    agreed: Indices  # how many of these have a partner in common
+    closeness: Floats  # the mean over those that test; NaN where nothing was tested
 
     @property
     def agreement(self) -> Floats:
@@ -79,24 +67,20 @@ def read_cycles(folder: str | os.PathLike[str]) -> Cycles | None:
     path = Path(folder) / CYCLES
     if not path.is_file():
         return None
-    remedy = "run `bilex induce-many` again"
+    line, words, numbers = None, [], []
     try:
-        rows = [line.split("\t") for line in path.read_text("utf-8").removesuffix("\n").split("\n")]
-    except UnicodeDecodeError:
-        raise InputError(path, "this is not UTF-8", remedy) from None
-    if tuple(rows[0]) != CYCLES_HEADER:
-        raise InputError(path, "this is not a table of cycles", f"expected {' '.join(CYCLES_HEADER)}", line=1)
-    words, numbers = [], []
-    for line, fields in enumerate(rows[1:], 2):
-        try:
-            s, t, tested, agreed, _, closeness = fields
-            numbers.append((int(tested), int(agreed), float(closeness or "nan")))
-        except ValueError:
-            raise InputError(path, "this line is not an entry", remedy, line=line) from None
-        words.append((s, t))
+        for line, text in enumerate(path.read_text("utf-8").removesuffix("\n").split("\n"), start=1):
+            source, target, tested, agreed, agreement, closeness = text.split("\t")
+            if line > 1:
+                words.append((source, target))
+                numbers.append((int(tested), int(agreed), float(closeness or "nan")))
+            elif (source, target, tested, agreed, agreement, closeness) != CYCLES_HEADER:
+                raise ValueError
+    except ValueError:
+        raise InputError(path, "this is not a table of cycles", "run `bilex induce-many` again", line=line) from None
     columns = np.array(numbers, float).reshape(-1, 3).T
-    source, target = (tuple(pair[side] for pair in words) for side in (0, 1))
-    return Cycles(source, target, columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2])
+    sources, targets = (tuple(pair[side] for pair in words) for side in (0, 1))
+    return Cycles(sources, targets, columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2])
 
 
 @dataclass(frozen=True)
@@ -110,7 +94,7 @@ class Triple:
     @property
     def agreement(self) -> float | None:
         """The share of the returning words that return to themselves; None if no word returns."""
-        return self.agreed / self.returned if self.returned else None
+        return round(self.agreed / self.returned, 6) if self.returned else None
 
 
 def partners_of(lexicon: Lexicon, *, reverse: bool = False, mutual_only: bool = False) -> dict[str, list[str]]:

@@ -34,34 +34,16 @@ MIN_LANGUAGES = 3  # two make no cycle
 
 @dataclass(frozen=True, eq=False)
 class Many:
-    """The result of `induce_many`.
-
-    Parameters
-    ----------
-    hub
-        The name of the hub.
-    languages
-        The names of all languages, the hub first.
-    runs
-        The run of each pair; empty if they were passed to `each`.
-    lexicons, cycles
-        The lexicon of each pair, and how far the other languages agree with its entries.
-    triples
-        How often the lexicons of three languages lead back to the first word.
-    left_out
-        The pairs that could not be learnt, and why.
-    details
-        The figures of each pair's run in ``many.json``.
-    """
+    """The result of `induce_many`."""
 
     hub: str
-    languages: tuple[str, ...]
-    runs: dict[LanguagePair, Run] = field(default_factory=dict)
+    languages: tuple[str, ...]  # the hub first
+    runs: dict[LanguagePair, Run] = field(default_factory=dict)  # empty if they were passed to `each`
     lexicons: dict[LanguagePair, Lexicon] = field(default_factory=dict)
-    cycles: dict[LanguagePair, Cycles] = field(default_factory=dict)
+    cycles: dict[LanguagePair, Cycles] = field(default_factory=dict)  # how far the other languages agree with entries
     triples: list[Triple] = field(default_factory=list)
-    left_out: dict[LanguagePair, str] = field(default_factory=dict)
-    details: dict[LanguagePair, dict[str, Any]] = field(default_factory=dict)
+    left_out: dict[LanguagePair, str] = field(default_factory=dict)  # pairs that could not be learnt, and why
+    details: dict[LanguagePair, dict[str, Any]] = field(default_factory=dict)  # figures of each run in ``many.json``
 
     def __repr__(self) -> str:
         return f"Many({', '.join(self.languages)}; {len(self.lexicons)} lexicons, hub {self.hub})"
@@ -76,10 +58,7 @@ class Many:
                 {"source": pair[0], "target": pair[1], **self.details[pair], **cycle_figures(cycles)}
                 for pair, cycles in self.cycles.items()
             ],
-            "triples": [
-                {**asdict(each), "agreement": None if each.agreement is None else round(each.agreement, 6)}
-                for each in self.triples
-            ],
+            "triples": [{**asdict(triple), "agreement": triple.agreement} for triple in self.triples],
             "left_out": [{"source": s, "target": t, "why": why} for (s, t), why in self.left_out.items()],
         }
 
