@@ -101,7 +101,7 @@ def test_nearest_neighbour_scores_are_cosines(run: bilex.Run) -> None:
 
 def test_a_gold_file_without_a_known_word_is_named(run: bilex.Run, tmp_path: Path) -> None:
     (tmp_path / "gold.txt").write_text("x y\n")
-    with pytest.raises(BilexError, match=r"gold\.txt: none of the 1 words"):
+    with pytest.raises(BilexError, match=r"gold\.txt: none of its 1 words"):
         run.evaluate(tmp_path / "gold.txt")
 
 

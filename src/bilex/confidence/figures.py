@@ -93,9 +93,11 @@ class RunFigures:
 
 def measure_run(run: Run) -> RunFigures:
     """Compute the figures of a run."""
-    pairs, seen = induced_pairs(run), words_seen(run)
+    pairs, iterations = induced_pairs(run), run.info["iterations"]
+    method = flat_options(run.info["configuration"]["method"])
+    max_rank = method["max_rank"] if method["self_learning"] else None  # else the matching saw all words
+    seen = (len(run.source.top(max_rank)), len(run.target.top(max_rank)))
     frequent = (min(seen[0], FREQUENT_WORDS), min(seen[1], FREQUENT_WORDS))
-    iterations, method = run.info["iterations"], flat_options(run.info["configuration"]["method"])
     agreement = run.info["configuration"]["seed"].get("agreement") or {}
     words = int(agreement.get("words", 0))
     ordered = is_frequency_ordered(run.source.words) and is_frequency_ordered(run.target.words)
@@ -129,13 +131,6 @@ def likelihood_rise(iterations: list[dict[str, Any]], method: dict[str, Any]) ->
     if any(method[name] != value for name, value in paper.items()):
         return None
     return float(iterations[-1]["log_likelihood"] - iterations[0]["log_likelihood"]) if iterations else 0.0
-
-
-def words_seen(run: Run) -> tuple[int, int]:
-    """Count the words of each language that the matching saw; without self-learning these are all words."""
-    method = flat_options(run.info["configuration"]["method"])
-    max_rank = method["max_rank"] if method["self_learning"] else None
-    return (len(run.source.top(max_rank)), len(run.target.top(max_rank)))
 
 
 def count_below(rows: Indices, limit: int) -> int:

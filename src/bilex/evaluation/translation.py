@@ -97,7 +97,7 @@ def evaluate_translation(
     space: SharedSpace,
     source: Embeddings,
     target: Embeddings,
-    gold: Sequence[tuple[str, str]],
+    gold: Gold,
     retrieval: str,
     engine: Engine,
     convention: str = "covered",
@@ -105,11 +105,12 @@ def evaluate_translation(
     """Score the map on a gold dictionary of (source word, target word) pairs."""
     if convention not in CONVENTIONS:
         raise BilexError(f"no convention is called {convention!r}; choose one of {', '.join(CONVENTIONS)}")
-    queries = len({word for word, _ in gold})
-    known = sorted({(source.index[s], target.index[t]) for s, t in gold if s in source and t in target})
+    pairs, name = read_gold(gold)
+    queries = len({word for word, _ in pairs})
+    known = sorted({(source.index[s], target.index[t]) for s, t in pairs if s in source and t in target})
     if not known:
         raise NotCovered(
-            f"none of the {queries} words of the gold dictionary is covered by the vectors; "
+            f"{name}: none of its {queries} words is covered by the vectors; "
             "check the direction (--reverse) and the case of the words"
         )
     rows, columns = np.array(known, np.int64).T
@@ -120,4 +121,4 @@ def evaluate_translation(
     ranks = space.rank(rows[first], columns[first], retrieval, engine)
     cases = space.rank(rows, columns, retrieval, engine) if convention == "pairs" else ranks
     words = tuple(source.words[row] for row in rows[first])
-    return TranslationScore(retrieval, queries, words, ranks, len(set(gold)), len(known), convention, cases)
+    return TranslationScore(retrieval, queries, words, ranks, len(set(pairs)), len(known), convention, cases)

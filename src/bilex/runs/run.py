@@ -15,7 +15,7 @@ from bilex.errors import BilexError
 from bilex.evaluation.compare import Comparison, compare_translations
 from bilex.evaluation.hubness import Hubness, evaluate_hubness
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
-from bilex.evaluation.translation import Gold, NotCovered, TranslationScore, evaluate_translation
+from bilex.evaluation.translation import Gold, TranslationScore, evaluate_translation
 from bilex.files.run_directory import (
     LEXICON,
     OPTIONAL_TENSOR,
@@ -38,7 +38,6 @@ from bilex.numerics.types import Vectors
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
 from bilex.search.space import SharedSpace
-from bilex.seeds.dictionaries import read_pairs
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.fasttext import FastText
 from bilex.vectors.spelling import SpellingComparison
@@ -180,7 +179,7 @@ class Run:
 
     def evaluate(
         self,
-        gold: str | os.PathLike[str] | Sequence[tuple[str, str]],
+        gold: Gold,
         *,
         retrieval: str = "model",
         reverse: bool = False,
@@ -188,16 +187,8 @@ class Run:
         engine: Engine | None = None,
     ) -> TranslationScore:
         """Score it against a gold dictionary, a file or pairs, whose first words are the queries."""
-        pairs = read_pairs(gold) if isinstance(gold, str | os.PathLike) else gold
-        space, source, target = self.direction(reverse)
-        try:
-            return evaluate_translation(
-                space, source, target, pairs, self._retrieval(retrieval), engine or LocalEngine(), convention
-            )
-        except NotCovered as error:
-            if isinstance(gold, str | os.PathLike):
-                raise BilexError(f"{os.fspath(gold)}: {error}") from None
-            raise
+        found = self._retrieval(retrieval)
+        return evaluate_translation(*self.direction(reverse), gold, found, engine or LocalEngine(), convention)
 
     def similarity(
         self,

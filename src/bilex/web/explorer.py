@@ -23,7 +23,7 @@ from bilex.web.lookup import OTHER_SIDE, Lookup
 from bilex.web.table import UNMATCHED, Table, TableQuery
 
 MAX_NEIGHBOURS = 10  # translations and neighbours that are shown
-MAX_CACHED_WORDS = 256
+MAX_CACHED_WORDS = 512
 
 
 class NotInRun(BilexError):  # noqa: N818 (not a fault of the caller)
@@ -42,8 +42,7 @@ class Explorer:
         self.subwords = read_subwords(run, models)
         self.reviews = Reviews(folder)
         self._seen, self._lock = 0, threading.Lock()
-        self._describe_term = lru_cache(MAX_CACHED_WORDS)(self._term)
-        self._describe_word = lru_cache(MAX_CACHED_WORDS)(lambda side, row: self.lookup[side].word(row, MAX_NEIGHBOURS))
+        self._describe = lru_cache(MAX_CACHED_WORDS)(self._described)
         for lookup in self.lookup.values():
             lookup.word(0, 1)  # loads the kernels, so that the first search is as quick as the others
 
@@ -84,14 +83,13 @@ class Explorer:
 
     def word(self, side: str, word: str) -> dict[str, Any]:
         """Describe a word or term, with its entries in the lexicon."""
-        row, other = self.sides[side].index.get(word), OTHER_SIDE[side]
-        described = self._describe_term(side, word) if row is None else self._describe_word(side, row)
+        described, other = self._describe(side, word), OTHER_SIDE[side]
         if described is None:
             raise NotInRun(f"{self.names[side]} has no such word")
         self.refresh()
         entries = self.table.rows_of[side].get(word, [])
         unmatched = self.table.number.get((word, NO_TARGET)) if side == "source" else None
-        elsewhere = word in self.sides[other] or (row is None and self._describe_term(other, word))
+        elsewhere = word in self.sides[other] or (word not in self.sides[side] and self._describe(other, word))
         return {
             **described,
             "pairs": self._pairs_among(described["picture"]),
@@ -102,9 +100,11 @@ class Explorer:
 
     def outside(self, term: str) -> list[str]:
         """Return the languages in which a term that is not in their vocabulary has a vector all the same."""
-        return [side for side, words in self.sides.items() if term not in words and self._describe_term(side, term)]
+        return [side for side, words in self.sides.items() if term not in words and self._describe(side, term)]
 
-    def _term(self, side: str, term: str) -> dict[str, Any] | None:
+    def _described(self, side: str, term: str) -> dict[str, Any] | None:
+        if term in self.sides[side]:
+            return self.lookup[side].word(self.sides[side].index[term], MAX_NEIGHBOURS)
         vector = self.run.vector(term, reverse=side == "target", subwords=self.subwords.get(side))
         return None if vector is None else self.lookup[side].term(term, vector, MAX_NEIGHBOURS)
 
