@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sys
 from collections import Counter
 from collections.abc import Generator
 
@@ -14,6 +15,10 @@ import pytest
 os.environ.setdefault("BILEX_THREADS", "1")
 for library in ("OPENBLAS", "OMP", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# Byte code is kept: otherwise each worker, and each process that a test starts, would compile all modules again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A shell starts background jobs with Ctrl-C ignored, and their children inherit it: a test that sends one to a process
 # of its own would wait for ever.

@@ -17,10 +17,10 @@ def crashes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crashes]:
 
 
 def test_no_kill_and_no_interrupt_loses_or_breaks_anything(crashes: Crashes) -> None:
-    try_crashes(crashes, kills=6, every=60, interrupts=1)
+    try_crashes(crashes, kills=3, every=90, interrupts=1)
     assert not crashes.faults
-    assert crashes.seen["killed"] >= 6
-    assert crashes.seen["resumed"] >= 2
+    assert crashes.seen["killed"] >= 4
+    assert crashes.seen["resumed"] >= 1
     assert crashes.slowest <= MAX_INTERRUPT_SECONDS
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import bilex
+from bilex.em import e_steps
 from bilex.search.engines import open_engine
 from bilex.search.local import LocalEngine
 from tests.cli.helpers import spawn
@@ -18,7 +19,7 @@ FILES = ("lexicon.tsv", "model.safetensors")
 
 @pytest.fixture(scope="module")
 def languages() -> Languages:
-    return make_languages(1200, 16, 100, noise=0.4)
+    return make_languages(800, 16, 100, noise=0.4)
 
 
 def run_files(languages: Languages, folder: Path, **options: Any) -> list[bytes]:
@@ -32,9 +33,10 @@ def run_files(languages: Languages, folder: Path, **options: Any) -> list[bytes]
 def test_threads_and_blocks_do_not_change_the_files(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    languages, found = make_languages(300, 16, 100, noise=0.4), []
-    for threads, block in ((1, 97), (3, 1024)):
+    languages, found = make_languages(150, 16, 50, noise=0.4), []
+    for threads, block, scores in ((1, 37, 150 * 40), (3, 1024, e_steps.SCORES_AT_ONCE)):
         monkeypatch.setenv("BILEX_THREADS", str(threads))
+        monkeypatch.setattr(e_steps, "SCORES_AT_ONCE", scores)  # several blocks also in so small a problem
         engine = LocalEngine(threads=threads, query_block=block, target_block=block)
         found.append(run_files(languages, tmp_path / "run", method=method, engine=engine))
     assert found[0] == found[1]
@@ -60,7 +62,8 @@ def test_the_order_of_a_seed_file_does_not_change_the_files(languages: Languages
     assert found[0] == found[1]
 
 
-def test_processes_do_not_change_the_files(languages: Languages, tmp_path: Path) -> None:
+def test_processes_do_not_change_the_files(tmp_path: Path) -> None:
+    languages = make_languages(300, 16, 100, noise=0.4)
     for side in (languages.source, languages.target):
         write_vec(tmp_path / f"{side.name}.vec", side)
     command = ("induce", tmp_path / "src.vec", tmp_path / "trg.vec", "--complete", "--no-report", "--quiet", "-o")

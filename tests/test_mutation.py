@@ -116,6 +116,23 @@ def test_a_fault_goes_into_the_functions_that_are_there() -> None:
     assert named("small") is None
 
 
+def test_a_fault_goes_into_properties() -> None:
+    source = """from functools import cached_property
+class Box:
+    @property
+    def size(self):
+        return 1 + 1
+    @cached_property
+    def weight(self):
+        return 2 + 2
+"""
+    for name, value in (("size", 2), ("weight", 4)):
+        for mutant in mutants(source):
+            module = imported(source)
+            put_in(module, mutant)
+            assert (getattr(module.Box(), name) == value) == (mutant.line != {"size": 5, "weight": 8}[name])
+
+
 def test_a_fault_in_a_constant_is_assigned() -> None:
     source = "LIMIT = 3\ndef limit():\n    return LIMIT\n"
     module = imported(source)

@@ -49,8 +49,8 @@ def run(quick: bool) -> dict[str, Any]:
     """Run all tests; if `quick`, those of one module, which have to reach all of it."""
     if quick:
         with tempfile.TemporaryDirectory() as name:
-            measure(Path(name), ["tests/model/test_prior.py"])
-            return summary({"model/prior.py": report(Path(name))["src/bilex/model/prior.py"]})
+            measure(Path(name), ["tests/numerics/test_formatting.py"])
+            return summary({"numerics/formatting.py": report(Path(name))["src/bilex/numerics/formatting.py"]})
     folder = ROOT / "build" / "coverage"
     shutil.rmtree(folder, ignore_errors=True)
     measure(folder, AS_PYTHON, NUMBA_DISABLE_JIT="1")

@@ -130,7 +130,7 @@ def make_work(folder: Path) -> Path:
     """Write the vectors of two small languages."""
     work = folder / "work"
     work.mkdir()
-    languages = make_languages(600, 40, 80)
+    languages = make_languages(300, 20, 80)
     write_vec(work / "src.vec", languages.source)
     write_vec(work / "trg.vec", languages.target)
     return work

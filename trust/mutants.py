@@ -84,9 +84,9 @@ def mutants(source: str) -> Iterator[Mutant]:
             seen[text] += 1
             key = hashlib.sha256(f"{text}\n{seen[text]}".encode()).hexdigest()[:16]
             whole = ast.Module([*tree.body[:index], changed[0], *tree.body[index + 1 :]], [])  # type: ignore[list-item]
-            lines = lines_of(statement)
-            mutant = ast.fix_missing_locations(whole)
-            yield Mutant(key, getattr(original, "lineno", 0), before, after, mutant, lines, function is not None)
+            ast.fix_missing_locations(changed[0])
+            line, lines = getattr(original, "lineno", 0), lines_of(statement)
+            yield Mutant(key, line, before, after, whole, lines, function is not None)
 
 
 def without_effect(tree: ast.Module) -> set[int]:

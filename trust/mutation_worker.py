@@ -25,7 +25,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NoReturn
@@ -148,7 +148,9 @@ def functions_of(module: ModuleType) -> Iterator[FunctionType]:
     for value in vars(module).values():
         members = vars(value).values() if inspect.isclass(value) and value.__module__ == module.__name__ else (value,)
         for member in members:
-            inner = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+            inner = getattr(member, "__func__", member)
+            if isinstance(member, property | cached_property):
+                inner = member.fget if isinstance(member, property) else member.func
             if isinstance(inner, FunctionType) and inner.__module__ == module.__name__:
                 yield inner
 

@@ -93,11 +93,10 @@ def test_json_is_one_object_and_nothing_else(bilex: Bilex, work: Path) -> None:
     assert {"version", "configuration", "inputs", "threads", "stopped", "iterations"} <= set(printed)
 
 
-def test_in_a_pipe_there_is_no_progress_and_quiet_is_silent(work: Path) -> None:
+def test_in_a_pipe_there_is_no_progress(work: Path) -> None:
     outcome = spawn("induce", "src.vec", "trg.vec", "-o", "new")
     assert (outcome.code, outcome.err) == (0, "")
     assert len(outcome.out.splitlines()) == 6  # one of them says what was chosen
-    assert spawn("induce", "src.vec", "trg.vec", "-o", "new", "--quiet") == (0, "", "")
 
 
 def test_the_lexicon_does_not_depend_on_the_number_of_threads(

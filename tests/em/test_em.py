@@ -302,7 +302,7 @@ def test_one_dimension_and_three_words() -> None:
 
 def test_mean_cosine_is_of_the_induced_pairs() -> None:
     theta = Theta(np.array([[0.0, 1.0], [1.0, 0.0]]), np.ones(2))
-    source, target = np.array([[0, 2], [3, 3], [0, 0]], np.float32), np.array([[5, 0], [0, 1]], np.float32)
+    source, target = np.array([[0, 2], [3, 3], [0, 0]], np.float32), np.array([[5, 0], [0, 0.1]], np.float32)
     words = MappedWords(theta, source, target)
     nothing = Matching(np.zeros(0, np.int64), np.zeros(0, np.int64), 0.0, 0.0, np.zeros(3), np.zeros(2))
     pairs = replace(nothing, source=np.array([0, 1]), target=np.array([0, 1]))

@@ -228,6 +228,7 @@ def test_the_ridge_falls_as_the_pairs_grow() -> None:
     x, y = correlated(25, 40, 5)  # annealing · dimension / pairs = 16 · 5 / 40
     np.testing.assert_array_equal(two_sided(x, y, ridge=0.3, annealing=16.0)[0], two_sided(x, y, ridge=2.0)[0])
     np.testing.assert_array_equal(two_sided(x, y, ridge=3.0, annealing=16.0)[0], two_sided(x, y, ridge=3.0)[0])
+    np.testing.assert_array_equal(two_sided(x[:1], y[:1], annealing=2.0)[0], two_sided(x[:1], y[:1], ridge=10.0)[0])
 
 
 @pytest.mark.parametrize("wrong", [{"ridge": -1.0}, {"annealing": math.inf}, {"reweight": math.nan}, {"dimensions": 0}])

@@ -130,6 +130,12 @@ def test_more_pairs_are_kept_unless_they_contradict_a_decision() -> None:
     assert not len(prior.among_frequent(3).forbidden)
 
 
+def test_only_the_pair_that_is_forbidden_is_not_kept() -> None:
+    prior = Prior(forbidden=row_pairs((0, 1), (2, 1)))
+    more = prior.keeping(row_pairs((0, 3), (0, 5), (1, 5), (2, 1)))
+    assert pairs_of(more.kept) == [(0, 3), (0, 5), (1, 5)]
+
+
 # Settled pairs in the E-step and in EM
 
 

@@ -11,6 +11,7 @@ from bilex.matching.solver import solve
 from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords, Theta
 from bilex.model.weights import likelihood, margin
+from bilex.numerics.rows import unit
 from bilex.numerics.types import Vectors
 from bilex.search.local import LocalEngine
 from tests import oracles
@@ -42,6 +43,14 @@ def test_margins_are_the_textbook_ones(seed: int) -> None:
     rows, columns = (grid.ravel() for grid in np.indices((len(source), len(target))))
     found = margin(MappedWords(theta, source, target), ENGINE).weigh(rows, columns).reshape(len(source), len(target))
     np.testing.assert_allclose(found, textbook_margins(theta, source, target), atol=1e-6)
+
+
+def test_margins_hold_the_crowding_of_a_target_to_more_digits_than_float32() -> None:
+    theta, source, target = example(5)
+    edges = margin(MappedWords(theta, source, target), ENGINE)
+    crowding = ENGINE.top_k(unit(target), unit(theta.map_source(source)), 10).scores.mean(axis=1)
+    held = (edges.queries[0, -2:].astype(float) * edges.targets[:, -2:]).sum(axis=1)
+    np.testing.assert_allclose(held, -crowding, rtol=0, atol=1e-13)
 
 
 def test_likelihoods_are_differences_of_log_densities() -> None:
