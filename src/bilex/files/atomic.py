@@ -11,8 +11,6 @@ from typing import BinaryIO
 
 from bilex.errors import BilexError
 
-__all__ = ["atomic_path", "atomic_write", "atomic_write_text", "sync_folder"]
-
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str], *, replace: bool = True) -> Iterator[Path]:

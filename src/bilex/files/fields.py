@@ -6,8 +6,6 @@ import re
 
 from bilex.errors import InputError
 
-__all__ = ["FIELD", "decode_fields", "is_number", "quoted", "split_fields"]
-
 FIELD = re.compile(rb"[^ \t]+")
 NUMBER = re.compile(rb"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE)
 MAX_QUOTED_CHARACTERS = 42

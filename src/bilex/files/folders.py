@@ -18,8 +18,6 @@ from pathlib import Path
 
 from bilex.files.atomic import sync_folder
 
-__all__ = ["new_folder", "replace_folder"]
-
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # constants of Linux
 
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from bilex.errors import InputError
 from bilex.files.streams import UTF8_BOM, ByteStream, Window
 
-__all__ = ["LineReader", "Lines"]
-
 MAX_PIECE_BYTES = 1 << 20
 
 

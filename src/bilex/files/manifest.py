@@ -13,8 +13,6 @@ from msgspec import Meta
 
 from bilex.errors import InputError
 
-__all__ = ["parse_manifest"]
-
 MAX_MANIFEST_BYTES = 1 << 24
 """A review of 200,000 pairs, the longest entry there can be, takes about half."""
 

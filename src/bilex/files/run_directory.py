@@ -26,8 +26,6 @@ from bilex.files.manifest import parse_manifest
 from bilex.files.streams import refuse_special_file
 from bilex.files.tensors import atomic_write_tensors, safetensors_header, unpack_words, words_are_short
 
-__all__ = ["file_sha256", "read_manifest", "read_model", "run_directory", "write_manifest", "write_model"]
-
 FORMAT = 1
 LEXICON, MODEL, MANIFEST = "lexicon.tsv", "model.safetensors", "run.json"
 CHECKPOINT = "checkpoint.safetensors"  # of a run that is not finished; see bilex.runs.checkpoints

@@ -20,17 +20,6 @@ from numpy.typing import NDArray
 
 from bilex.errors import InputError
 
-__all__ = [
-    "BLOCK_BYTES",
-    "FASTTEXT_MAGIC",
-    "MAX_WORD_BYTES",
-    "UTF8_BOM",
-    "ByteStream",
-    "Window",
-    "refuse_special_file",
-    "refuse_unreadable_format",
-]
-
 BLOCK_BYTES = 1 << 23
 """How much text is held at a time; also the longest line that is accepted."""
 

@@ -16,8 +16,6 @@ from bilex.errors import BilexError, InputError
 from bilex.files.atomic import atomic_path
 from bilex.files.streams import MAX_WORD_BYTES
 
-__all__ = ["atomic_write_tensors", "one_line", "pack_words", "safetensors_header", "unpack_words", "words_are_short"]
-
 MAX_HEADER_BYTES = 1 << 20  # enough for about ten thousand tensors
 SEARCHED_BYTES = 1 << 20
 

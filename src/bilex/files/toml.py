@@ -9,8 +9,6 @@ from typing import Any
 from bilex.errors import InputError
 from bilex.files.streams import ByteStream
 
-__all__ = ["read_toml"]
-
 MAX_TOML_BYTES = 1 << 18
 """A configuration that a person writes is far shorter, and reading a long one takes long."""
 

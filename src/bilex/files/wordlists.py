@@ -10,8 +10,6 @@ from bilex.errors import BilexWarning, InputError
 from bilex.files.lines import LineReader
 from bilex.files.streams import MAX_WORD_BYTES, ByteStream, refuse_unreadable_format
 
-__all__ = ["WordList"]
-
 MAX_LINE_BYTES = 3 * MAX_WORD_BYTES
 MAX_LIST_BYTES = 1 << 28
 WINDOW_BYTES = 1 << 18

@@ -14,8 +14,6 @@ from bilex.model.weights import Edges, with_columns
 from bilex.numerics.types import Indices
 from bilex.search.engine import Engine
 
-__all__ = ["best_source_of_each_target", "candidate_graph"]
-
 
 def candidate_graph(
     edges: Edges, capacities: Capacities, *, k: int, previous: Matching | None, engine: Engine

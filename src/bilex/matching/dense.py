@@ -25,8 +25,6 @@ from bilex.model.weights import Edges, with_columns
 from bilex.numerics.types import Indices
 from bilex.search.engine import Engine
 
-__all__ = ["dense_matching"]
-
 MAX_NEW_EDGES = 8  # violating edges that a source may add in one round
 INFINITE_PRICE = 1e6  # no edge is worth as much
 DENSE_GAP_LIMIT = 1e-6  # relative to the objective: every word may add its rounding

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from bilex.errors import BilexError
 from bilex.numerics.types import Floats, Indices
 
-__all__ = ["Capacities", "Graph", "Matching", "RowPairs"]
-
 
 @dataclass(frozen=True)
 class Capacities:

@@ -6,8 +6,6 @@ from numba import njit
 
 from bilex.numerics.types import Indices as Ints
 
-__all__ = ["pop", "push"]
-
 
 @njit(cache=True, nogil=True)
 def push(heap_key: Ints, heap_node: Ints, size: int, key: int, node: int) -> int:

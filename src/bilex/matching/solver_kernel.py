@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 
 from bilex.matching.heap_kernel import pop, push
 
-__all__ = ["solve_integers", "transpose"]
-
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 

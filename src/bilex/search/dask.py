@@ -31,8 +31,6 @@ from bilex.search.engine import Neighbours, Progress
 from bilex.search.local import QUERY_BLOCK, LocalEngine
 from bilex.version import __version__
 
-__all__ = ["DaskEngine"]
-
 MAX_TASK_BYTES = 4_000_000  # of queries; Dask warns about tasks above 10 MB
 TASKS_PER_THREAD = 4  # so that a slow worker does not keep the others waiting
 MAX_ATTEMPTS = 3  # searches are given up after all workers with the targets have died this often

@@ -12,8 +12,6 @@ from typing import Protocol
 
 from bilex.numerics.types import Floats, Indices, Vectors
 
-__all__ = ["Engine", "Neighbours", "Progress"]
-
 Progress = Callable[[int, int], None]
 """Receives (rows done, rows in all) after each block."""
 

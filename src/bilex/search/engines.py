@@ -10,8 +10,6 @@ from bilex.errors import BilexError
 from bilex.numerics.threads import thread_count
 from bilex.search.engine import Engine, Progress
 
-__all__ = ["ENGINE_NAMES", "find_engine", "open_engine"]
-
 ENGINE_NAMES = ("local", "torch", "torch=cuda", "torch=mps", "torch=cpu", "dask", "dask=ADDRESS")
 
 

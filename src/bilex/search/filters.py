@@ -16,8 +16,6 @@ from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search import int8_kernel
 from bilex.search.topk_kernel import count_block, row_norms, scan_block, slack_factor
 
-__all__ = ["Float32Filter", "Int8Filter", "choose_filter"]
-
 
 class Float32Filter:
     """Compares all targets with blocks of queries, by BLAS products in float32."""

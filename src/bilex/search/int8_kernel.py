@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.topk_kernel import dot, insert
 
-__all__ = ["WIDTH", "available", "count_tiles", "prepare_queries", "prepare_targets", "search_tiles"]
-
 ROWS = 6  # queries in a tile: 6 × 4 accumulators, 4 targets' registers and 1 query's fit into 32 registers
 GROUPS = 4
 WIDTH = 16 * GROUPS  # targets in a tile

@@ -16,8 +16,6 @@ from bilex.numerics.threads import single_threaded_blas, thread_count
 from bilex.numerics.types import Indices, Vectors
 from bilex.search.engine import Neighbours, Progress
 
-__all__ = ["QUERY_BLOCK", "LocalEngine"]
-
 QUERY_BLOCK = 512
 TARGET_BLOCK = 1024
 

@@ -23,8 +23,6 @@ import numpy as np
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine, Neighbours
 
-__all__ = ["ReusingEngine"]
-
 ROUNDING_MARGIN = 1e-9  # for float64, relative to the size of the scores
 
 

@@ -18,8 +18,6 @@ from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine, Neighbours
 
-__all__ = ["CROWDING_NEIGHBOURS", "RETRIEVALS", "NeighbourLists", "SharedSpace"]
-
 CROWDING_NEIGHBOURS = 10
 RETRIEVALS = ("nn", "csls")
 

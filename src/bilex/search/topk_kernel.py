@@ -17,8 +17,6 @@ from numba import njit
 
 from bilex.numerics.types import Floats, Indices, Vectors
 
-__all__ = ["count_block", "edge_scores", "row_norms", "scan_block", "slack_factor"]
-
 CHUNK = 64
 
 

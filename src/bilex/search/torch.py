@@ -29,8 +29,6 @@ from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Neighbours, Progress
 from bilex.search.local import LocalEngine
 
-__all__ = ["DEVICES", "TorchEngine"]
-
 DEVICES = ("cuda", "mps", "cpu")
 SPARE_CANDIDATES = 32  # how many more than k come back from the device
 MAX_NEAR = 1024  # with more targets than this within the slack, the local engine counts instead

@@ -26,8 +26,6 @@ from bilex.numerics.threads import single_threaded_blas, thread_count
 from bilex.numerics.types import Indices, Vectors
 from bilex.seeds.signatures import signature_similarity, unit_rows
 
-__all__ = ["SIZES", "couple"]
-
 SIZES = (4000, 2000)  # numbers of words: two starts, since neither is always good
 FIRST_BETA, LAST_BETA = 0.7, 4.0
 COOLING_STEPS = 80

@@ -12,8 +12,6 @@ from bilex.errors import InputError
 from bilex.files.fields import decode_fields, split_fields
 from bilex.files.wordlists import WordList
 
-__all__ = ["DictionaryPairs", "read_pairs"]
-
 
 class DictionaryPairs(Sequence[tuple[str, str]]):
     """The pairs of a dictionary, held as bytes: as a list of tuples they would take seven times the file's size."""

@@ -23,18 +23,6 @@ from bilex.seeds.coupling import SIZES, couple
 from bilex.seeds.dictionaries import read_pairs
 from bilex.vectors.embeddings import Embeddings
 
-__all__ = [
-    "IDENTICAL",
-    "NUMERALS",
-    "SEED_NAMES",
-    "UNSUPERVISED",
-    "GuessedPairs",
-    "Seed",
-    "SeedLike",
-    "check_seed",
-    "find_seed",
-]
-
 IDENTICAL = "identical"
 NUMERALS = "numerals"
 UNSUPERVISED = "unsupervised"

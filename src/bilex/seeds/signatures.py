@@ -12,8 +12,6 @@ import numpy as np
 from bilex.numerics.threads import single_threaded_blas
 from bilex.numerics.types import Vectors
 
-__all__ = ["signature_similarity", "signatures", "unit_rows"]
-
 NEIGHBOUR_COUNT = 10
 SIGNATURE_ORDERS = 3  # a word's own signature, its neighbours', and their neighbours'
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from bilex.errors import InputError
 from bilex.files.fields import quoted
 
-__all__ = ["TEXT_HEADER", "Collector", "Loaded", "Tally", "check_finite", "decode_words"]
-
 TEXT_HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?\n")
 """The first line of a text or word2vec binary file: the number of words and their dimension."""
 

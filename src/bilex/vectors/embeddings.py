@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import BilexError, BilexWarning
+from bilex.vectors.cleaning import Loaded
 from bilex.vectors.normalisation import normalise_rows
-from bilex.vectors.readers import Loaded, check_limit, read_vectors
+from bilex.vectors.readers import check_limit, read_vectors
 from bilex.vectors.writers import write_vectors
-
-__all__ = ["Embeddings", "load"]
 
 
 @dataclass(frozen=True, eq=False)

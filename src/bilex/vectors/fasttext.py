@@ -25,8 +25,6 @@ from bilex.files.streams import FASTTEXT_MAGIC, MAX_WORD_BYTES, ByteStream
 from bilex.vectors.cleaning import Loaded
 from bilex.vectors.matrices import collect_matrix
 
-__all__ = ["FastText", "fasttext_shape", "open_fasttext", "read_fasttext"]
-
 # magic, version; dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn, maxn, lrUpdateRate; t;
 # words and labels together, words, labels; tokens, pruned
 _HEADER = struct.Struct("<2i12id3i2q")

@@ -20,8 +20,6 @@ from bilex.files.tensors import one_line, safetensors_header, words_are_short
 from bilex.files.wordlists import WordList
 from bilex.vectors.cleaning import Collector, Loaded, check_finite, decode_words
 
-__all__ = ["collect_matrix", "read_npy", "read_safetensors"]
-
 ROWS_PER_BLOCK = 4096
 VOCABULARY_SUFFIXES = (".vocab", ".vocab.txt", ".words", ".txt")
 FLOAT_TYPES = {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}

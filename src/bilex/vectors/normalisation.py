@@ -9,8 +9,6 @@ import numpy as np
 from bilex.errors import BilexError
 from bilex.numerics.types import Vectors
 
-__all__ = ["basic_steps", "normalise_rows"]
-
 ROWS_PER_BLOCK = 4096
 ALIASES = {"center": "centre"}
 ITERATIVE = (*("unit", "centre") * 10, "unit")  # each round makes the mean about ten times smaller

@@ -11,8 +11,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["BLANK", "EXAMINE", "ORDINARY", "parse_lines"]
-
 ORDINARY = 0
 """A word and its numbers."""
 BLANK = 1

@@ -16,8 +16,6 @@ from bilex.files.fields import split_fields
 from bilex.files.streams import FASTTEXT_MAGIC, ByteStream, refuse_unreadable_format
 from bilex.vectors.cleaning import TEXT_HEADER, Loaded
 
-__all__ = ["Loaded", "check_limit", "peek_shape", "read_vectors"]
-
 
 def read_vectors(
     path: str | os.PathLike[str], limit: int | None = None, vocabulary: str | os.PathLike[str] | None = None

@@ -15,8 +15,6 @@ import numpy as np
 
 from bilex.numerics.types import Floats, Indices, Vectors
 
-__all__ = ["SpellingComparison", "fold_spelling", "spelling_vectors"]
-
 LONGEST = 3
 DIMENSION = 256
 

@@ -23,8 +23,6 @@ from bilex.vectors.fasttext import FastText, open_fasttext
 from bilex.vectors.normalisation import basic_steps
 from bilex.vectors.spelling import spelling_vectors
 
-__all__ = ["OtherModelError", "Subwords", "compose"]
-
 MIN_MEAN_COSINE = 0.99  # between the vectors of a run and those of its model
 MAX_WORD_CHARACTERS = 1000
 

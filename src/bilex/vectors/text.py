@@ -18,8 +18,6 @@ from bilex.numerics.threads import thread_count
 from bilex.vectors.cleaning import TEXT_HEADER, Collector, Loaded, Tally, decode_words
 from bilex.vectors.parse_kernel import BLANK, EXAMINE, parse_lines
 
-__all__ = ["read_text"]
-
 MAX_LEADING_BLANK_LINES = 10_000
 
 

@@ -12,8 +12,6 @@ from bilex.files.fields import is_number, split_fields
 from bilex.files.streams import BLOCK_BYTES, MAX_WORD_BYTES, ByteStream, Window
 from bilex.vectors.cleaning import TEXT_HEADER, Collector, Loaded, check_finite, decode_words
 
-__all__ = ["looks_like_word2vec", "read_word2vec"]
-
 
 def looks_like_word2vec(head: bytes, named_binary: bool) -> bool:
     """Check whether a file is word2vec binary, by its first bytes and, in doubt, by its name.

@@ -16,9 +16,6 @@ from bilex.files.atomic import atomic_write
 from bilex.files.fields import is_number, quoted, split_fields
 from bilex.files.tensors import atomic_write_tensors, pack_words
 
-__all__ = ["write_vectors"]
-
-
 Progress = Callable[[int, int], None]
 ROWS_PER_REPORT = 1000
 
