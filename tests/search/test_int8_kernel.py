@@ -119,9 +119,9 @@ def test_equals_the_float32_filter(block: int, k: int) -> None:
     answers = []
     for filtered in (Int8Filter(targets), Float32Filter(targets, block)):
         best, where = np.full((len(queries), k), -np.inf), np.full((len(queries), k), -1, np.int64)
-        filtered.search(queries, best, where)
+        filtered.scan(queries, best, where, np.zeros(0, np.int64))
         above = np.zeros(len(queries), np.int64)
-        filtered.count(queries, level, chosen, above)
+        filtered.scan(queries, level[:, None], chosen[:, None], above)
         answers.append((best, where, above))
     for ours, theirs in zip(*answers, strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from bilex.errors import BilexError
 from bilex.numerics.threads import thread_count
 from bilex.numerics.types import Indices, Vectors
-from bilex.search.engine import Neighbours, Progress
+from bilex.search.engine import Neighbours, Progress, check_k
 from bilex.search.local import QUERY_BLOCK, LocalEngine
 from bilex.version import __version__
 
@@ -44,31 +44,17 @@ WORKER_LOCK = threading.Lock()
 class DaskEngine:
     """Exact search on a Dask cluster.
 
-    It connects when it is entered (or first used) and disconnects when it is left or closed.
-
-    Parameters
-    ----------
-    address
-        The address of a scheduler, such as ``"tcp://10.0.0.1:8786"``, or None for a cluster in this process.
-    threads
-        Threads of that cluster; with an address, each worker uses its own. It does not change the answers.
-    task_rows
-        Queries in one task; by default a few tasks for each thread of the cluster. It does not change the answers.
-    progress
-        Receives (queries done, queries in all) after each task.
-    connect_timeout, worker_timeout
-        Seconds to wait for the scheduler, and for a first worker or another one after the last has died.
-    sent
-        How many arrays of targets have been sent to the workers; for benchmarks and tests.
+    It connects when it is entered (or first used) and disconnects when it is left or closed. Threads and rows of a task
+    do not change the answers.
     """
 
-    address: str | None = None
-    threads: int = field(default_factory=thread_count)
-    task_rows: int | None = None
+    address: str | None = None  # of a scheduler, such as "tcp://10.0.0.1:8786"; None for a cluster in this process
+    threads: int = field(default_factory=thread_count)  # of that cluster; with an address, each worker uses its own
+    task_rows: int | None = None  # queries in one task; by default a few tasks for each thread of the cluster
     progress: Progress | None = None
-    connect_timeout: float = 5.0
-    worker_timeout: float = 15.0
-    sent: int = field(default=0, init=False)
+    connect_timeout: float = 5.0  # seconds
+    worker_timeout: float = 15.0  # for a first worker, or another one after the last has died
+    sent: int = field(default=0, init=False)  # how often targets were sent to the workers
     _client: Any = field(default=None, init=False, repr=False)
     _open: contextlib.ExitStack = field(default_factory=contextlib.ExitStack, init=False, repr=False)
     _held: dict[bytes, Any] = field(default_factory=dict, init=False, repr=False)
@@ -90,8 +76,7 @@ class DaskEngine:
 
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query."""
-        if not 1 <= k <= len(targets):
-            raise ValueError(f"k is {k}, with {len(targets)} targets")
+        check_k(k, targets)
         indices, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
         self._search(queries, targets, int(k), (indices, scores))
         return Neighbours(indices, scores)

@@ -34,3 +34,9 @@ class Engine(Protocol):
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
         ...
+
+
+def check_k(k: int, targets: Vectors) -> None:
+    """Raise if there are not k targets."""
+    if not 1 <= k <= len(targets):
+        raise ValueError(f"k is {k}, with {len(targets)} targets")

@@ -8,13 +8,12 @@ the instruction; ``BILEX_INT8=0`` switches it off.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import numpy as np
 
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search import int8_kernel
-from bilex.search.topk_kernel import count_block, row_norms, scan_block, slack_factor
+from bilex.search.topk_kernel import row_norms, scan_block, slack_factor
 
 
 class Float32Filter:
@@ -24,17 +23,15 @@ class Float32Filter:
         self.targets, self.block = targets, block
         self.longest = float(row_norms(targets).max(initial=0.0))
 
-    def search(self, queries: Vectors, best: Floats, where: Indices) -> None:
-        """Merge all targets into the running best k of each query, in place."""
+    def scan(self, queries: Vectors, best: Floats, where: Indices, above: Indices) -> None:
+        """Compare all targets with each query; see `scan_block`."""
         slack = self.slack(queries)
-        for first, scores in self.blocks(queries):
-            scan_block(scores, queries, self.targets, first, slack, best, where)
-
-    def count(self, queries: Vectors, level: Floats, chosen: Indices, above: Indices) -> None:
-        """Add to `above` how many targets come before the chosen one, whose score is `level`."""
-        slack = self.slack(queries)
-        for first, scores in self.blocks(queries):
-            count_block(scores, queries, self.targets, first, slack, level, chosen, above)
+        buffer = np.empty(len(queries) * min(self.block, len(self.targets)), np.float32)
+        for first in range(0, len(self.targets), self.block):
+            block = self.targets[first : first + self.block]
+            scores = buffer[: len(queries) * len(block)].reshape(len(queries), len(block))
+            np.matmul(queries, block.T, out=scores)
+            scan_block(scores, queries, self.targets, first, slack, best, where, above)
 
     def slack(self, queries: Vectors) -> Floats:
         """Bound the error of each query's scores, in both directions."""
@@ -44,15 +41,6 @@ class Float32Filter:
         slack[norms * self.longest > 1e38] = np.inf  # sums that may overflow prove nothing
         return np.asarray(slack)
 
-    def blocks(self, queries: Vectors) -> Iterator[tuple[int, Vectors]]:
-        """Yield the first target and the scores of each block, in one buffer."""
-        buffer = np.empty(len(queries) * min(self.block, len(self.targets)), np.float32)
-        for first in range(0, len(self.targets), self.block):
-            block = self.targets[first : first + self.block]
-            scores = buffer[: len(queries) * len(block)].reshape(len(queries), len(block))
-            np.matmul(queries, block.T, out=scores)
-            yield first, scores
-
 
 class Int8Filter:
     """Compares all targets with blocks of queries, by products of 8-bit integers."""
@@ -60,15 +48,10 @@ class Int8Filter:
     def __init__(self, targets: Vectors) -> None:
         self.targets, self.tiles = targets, int8_kernel.prepare_targets(targets)
 
-    def search(self, queries: Vectors, best: Floats, where: Indices) -> None:
-        """Merge all targets into the running best k of each query, in place."""
+    def scan(self, queries: Vectors, best: Floats, where: Indices, above: Indices) -> None:
+        """Compare all targets with each query; see `scan_block`."""
         rounded = int8_kernel.prepare_queries(queries, self.tiles)
-        int8_kernel.search_tiles(queries, self.targets, rounded, self.tiles, best, where)
-
-    def count(self, queries: Vectors, level: Floats, chosen: Indices, above: Indices) -> None:
-        """Add to `above` how many targets come before the chosen one, whose score is `level`."""
-        rounded = int8_kernel.prepare_queries(queries, self.tiles)
-        int8_kernel.count_tiles(queries, self.targets, rounded, self.tiles, level, chosen, above)
+        int8_kernel.scan_tiles(queries, self.targets, rounded, self.tiles, best, where, above)
 
 
 def choose_filter(queries: Vectors, targets: Vectors, block: int) -> Float32Filter | Int8Filter:

@@ -24,7 +24,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from bilex.numerics.types import Floats, Indices, Vectors
-from bilex.search.topk_kernel import dot, insert
+from bilex.search.topk_kernel import comes_before, dot, insert
 
 ROWS = 6  # queries in a tile: 6 × 4 accumulators, 4 targets' registers and 1 query's fit into 32 registers
 GROUPS = 4
@@ -173,44 +173,18 @@ def bit_is_set(mask: int, place: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def search_tiles(
-    queries: Vectors, targets: Vectors, rounded: RoundedQueries, tiles: Tiles, best: Floats, where: Indices
-) -> None:
-    """Merge all targets into the running best k of each query, as `topk_kernel.scan_block` does with a block."""
-    shifted, facts, slack = rounded
-    k, bounds = best.shape[1], tiles.bounds
-    levels, masks = np.full((ROWS, 2), np.inf, np.float32), np.zeros((ROWS, 2), np.uint64)
-    for chunk in range(bounds.shape[1]):
-        first = chunk * WIDTH
-        for start in range(0, queries.shape[0], ROWS):
-            rows = min(ROWS, queries.shape[0] - start)
-            for i in range(rows):
-                row, scale = start + i, facts[0, start + i]
-                low = best[row, k - 1] - error_margin(facts, row, bounds, chunk, slack)
-                levels[i, 0] = low / scale if scale > 0 else -np.inf
-            compare_tile(shifted, start, tiles, chunk, levels, masks)
-            for i in range(rows):
-                if masks[i, 0] == 0:
-                    continue
-                row = start + i
-                for j in range(min(WIDTH, targets.shape[0] - first)):
-                    if bit_is_set(masks[i, 0], j):
-                        insert(dot(queries[row], targets[first + j]), first + j, best[row], where[row])
-
-
-@njit(cache=True, nogil=True)
-def count_tiles(
+def scan_tiles(
     queries: Vectors,
     targets: Vectors,
     rounded: RoundedQueries,
     tiles: Tiles,
-    level: Floats,
-    chosen: Indices,
+    best: Floats,
+    where: Indices,
     above: Indices,
 ) -> None:
-    """Count, for each query, the targets that come before `chosen`, as `topk_kernel.count_block` does with a block."""
+    """Merge all targets into the best k of each query or count them, as `topk_kernel.scan_block` does with a block."""
     shifted, facts, slack = rounded
-    bounds = tiles.bounds
+    last, counting, bounds = best.shape[1] - 1, above.size > 0, tiles.bounds
     levels, masks = np.full((ROWS, 2), np.inf, np.float32), np.zeros((ROWS, 2), np.uint64)
     for chunk in range(bounds.shape[1]):
         first = chunk * WIDTH
@@ -218,20 +192,24 @@ def count_tiles(
             rows = min(ROWS, queries.shape[0] - start)
             for i in range(rows):
                 row, scale = start + i, facts[0, start + i]
-                doubt = error_margin(facts, row, bounds, chunk, slack)
-                levels[i, 0] = (level[row] - doubt) / scale if scale > 0 else -np.inf
-                levels[i, 1] = (level[row] + doubt) / scale if scale > 0 else np.inf
+                margin = error_margin(facts, row, bounds, chunk, slack)
+                levels[i, 0] = (best[row, last] - margin) / scale if scale > 0 else -np.inf
+                if counting:
+                    levels[i, 1] = (best[row, last] + margin) / scale if scale > 0 else np.inf
             compare_tile(shifted, start, tiles, chunk, levels, masks)
             for i in range(rows):
                 if masks[i, 0] == 0:
                     continue
                 row = start + i
                 for j in range(min(WIDTH, targets.shape[0] - first)):
-                    if bit_is_set(masks[i, 1], j):
+                    if counting and bit_is_set(masks[i, 1], j):
                         above[row] += 1
                     elif bit_is_set(masks[i, 0], j):
                         score = dot(queries[row], targets[first + j])
-                        above[row] += score > level[row] or (score == level[row] and first + j < chosen[row])
+                        if counting:
+                            above[row] += comes_before(score, first + j, best[row, last], where[row, last])
+                        else:
+                            insert(score, first + j, best[row], where[row])
 
 
 @njit(cache=True, nogil=True)

@@ -6,15 +6,14 @@ Every thread takes blocks of queries and walks over all the targets with one sma
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from bilex.numerics.threads import single_threaded_blas, thread_count
-from bilex.numerics.types import Indices, Vectors
-from bilex.search.engine import Neighbours, Progress
+from bilex.numerics.types import Floats, Indices, Vectors
+from bilex.search.engine import Neighbours, Progress, check_k
 
 QUERY_BLOCK = 512
 TARGET_BLOCK = 1024
@@ -22,17 +21,7 @@ TARGET_BLOCK = 1024
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """Exact search on this machine.
-
-    Parameters
-    ----------
-    threads
-        The number of worker threads. It does not change the answers.
-    query_block, target_block
-        The shape of a block of scores. It does not change the answers.
-    progress
-        Receives (queries done, queries in all) after each block of queries.
-    """
+    """Exact search on this machine. Threads and the shape of a block of scores do not change the answers."""
 
     threads: int = field(default_factory=thread_count)
     query_block: int = QUERY_BLOCK
@@ -41,33 +30,33 @@ class LocalEngine:
 
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query."""
-        from bilex.search.filters import choose_filter
-
-        if not 1 <= k <= len(targets):
-            raise ValueError(f"k is {k}, with {len(targets)} targets")
-        best = np.full((len(queries), k), -np.inf)
-        where = np.full((len(queries), k), -1, np.int64)
-        filtered = choose_filter(queries, targets, self.target_block)
-        self._run(lambda rows: filtered.search(queries[rows], best[rows], where[rows]), len(queries))
+        check_k(k, targets)
+        best, where = np.full((len(queries), k), -np.inf), np.full((len(queries), k), -1, np.int64)
+        self._scan(queries, targets, best, where, np.zeros(0, np.int64))
         return Neighbours(where, best)
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
-        from bilex.search.filters import choose_filter
         from bilex.search.topk_kernel import edge_scores
 
-        level = edge_scores(queries, targets, np.arange(len(queries)), chosen)
+        scores = edge_scores(queries, targets, np.arange(len(queries)), chosen)
         above = np.zeros(len(queries), np.int64)
-        filtered = choose_filter(queries, targets, self.target_block)
-        self._run(lambda rows: filtered.count(queries[rows], level[rows], chosen[rows], above[rows]), len(queries))
+        self._scan(queries, targets, scores[:, None], np.array(chosen[:, None]), above)
         return above + 1
 
-    def _run(self, search: Callable[[slice], None], count: int) -> None:
-        """Call `search` for every block of queries, on all threads."""
+    def _scan(self, queries: Vectors, targets: Vectors, best: Floats, where: Indices, above: Indices) -> None:
+        """Compare all targets with blocks of queries, on all threads; see `topk_kernel.scan_block`."""
+        from bilex.search.filters import choose_filter
+
+        filtered, count = choose_filter(queries, targets, self.target_block), len(queries)
         blocks = [slice(start, start + self.query_block) for start in range(0, count, self.query_block)]
+
+        def scan(rows: slice) -> None:
+            filtered.scan(queries[rows], best[rows], where[rows], above[rows])
+
         with single_threaded_blas(), ThreadPoolExecutor(self.threads) as pool:
             try:
-                for done, _ in enumerate(pool.map(search, blocks), 1):
+                for done, _ in enumerate(pool.map(scan, blocks), 1):
                     if self.progress is not None:
                         self.progress(min(done * self.query_block, count), count)
             except BaseException:  # after an interrupt, do not finish the queue first

@@ -38,21 +38,11 @@ class LastSearch:
 
 @dataclass(eq=False)
 class ReusingEngine:
-    """An engine that searches only where its last answers may no longer hold.
-
-    Parameters
-    ----------
-    engine
-        The engine that searches.
-    keep
-        How many targets are kept for each query (M). More memory, fewer searches.
-    searched
-        How many queries had to be searched the last time; for benchmarks and tests.
-    """
+    """An engine that searches only where its last answers may no longer hold."""
 
     engine: Engine
-    keep: int = 16
-    searched: int = field(default=0, init=False)
+    keep: int = 16  # targets kept for each query (M): more memory, fewer searches
+    searched: int = field(default=0, init=False)  # queries that had to be searched the last time
     _targets: Vectors | None = field(default=None, init=False, repr=False)
     _last: LastSearch | None = field(default=None, init=False, repr=False)
 

@@ -47,10 +47,16 @@ def dot(x: Vectors, y: Vectors) -> float:
 
 
 @njit(cache=True, nogil=True)
+def comes_before(score: float, target: int, other_score: float, other: int) -> bool:
+    """Check whether a target comes before another: by larger score, then by lower index."""
+    return score > other_score or (score == other_score and target < other)
+
+
+@njit(cache=True, nogil=True)
 def insert(score: float, target: int, best: Floats, where: Indices) -> bool:
-    """Insert a target among the best so far, largest score first, ties by lower index; return whether it got in."""
+    """Insert a target among the best so far, in order; return whether it got in."""
     place = best.size
-    while place > 0 and (score > best[place - 1] or (score == best[place - 1] and target < where[place - 1])):
+    while place > 0 and comes_before(score, target, best[place - 1], where[place - 1]):
         place -= 1
     if place == best.size:
         return False
@@ -62,23 +68,24 @@ def insert(score: float, target: int, best: Floats, where: Indices) -> bool:
 
 @njit(cache=True, nogil=True)
 def scan_block(
-    scores: Vectors, queries: Vectors, targets: Vectors, first_target: int, slack: Floats, best: Floats, where: Indices
+    scores: Vectors,
+    queries: Vectors,
+    targets: Vectors,
+    first_target: int,
+    slack: Floats,
+    best: Floats,
+    where: Indices,
+    above: Indices,
 ) -> None:
-    """Merge one block of scores into the running best k of each query.
+    """Merge one block of float32 scores into each query's k `best` scores and their targets `where`, in place.
 
-    Parameters
-    ----------
-    scores
-        Float32 inner products of `queries` with ``targets[first_target:first_target + width]``.
-    slack
-        For each query, a bound on the error of its scores.
-    best, where
-        The k best float64 scores so far, largest first, and their targets; changed in place.
+    With `above`, which is empty otherwise, `best` and `where` stay: it counts the targets that come before the last.
     """
-    k = best.shape[1]
+    last, counting = best.shape[1] - 1, above.size > 0
     width = scores.shape[1]
     for row in range(scores.shape[0]):
-        low = np.float32(best[row, k - 1] - slack[row])
+        low = np.float32(best[row, last] - slack[row])
+        high = best[row, last] + slack[row]
         for start in range(0, width, CHUNK):
             stop = min(start + CHUNK, width)
             hits = 0
@@ -89,47 +96,15 @@ def scan_block(
             for column in range(start, stop):
                 if scores[row, column] < low:
                     continue
-                target = first_target + column
-                if insert(dot(queries[row], targets[target]), target, best[row], where[row]):
-                    low = np.float32(best[row, k - 1] - slack[row])
-
-
-@njit(cache=True, nogil=True)
-def count_block(
-    scores: Vectors,
-    queries: Vectors,
-    targets: Vectors,
-    first_target: int,
-    slack: Floats,
-    level: Floats,
-    chosen: Indices,
-    above: Indices,
-) -> None:
-    """Count, for each query, the targets of one block that come before `chosen` by score, then by index.
-
-    `level` is the float64 score of each query with its chosen target; `above` is changed in place.
-    """
-    width = scores.shape[1]
-    for row in range(scores.shape[0]):
-        low = np.float32(level[row] - slack[row])
-        high = level[row] + slack[row]
-        for start in range(0, width, CHUNK):
-            stop = min(start + CHUNK, width)
-            hits = 0
-            for column in range(start, stop):
-                hits += not (scores[row, column] < low)
-            if hits == 0:
-                continue
-            for column in range(start, stop):
-                if scores[row, column] < low:
-                    continue
-                if scores[row, column] > high:
+                if counting and scores[row, column] > high:
                     above[row] += 1
                     continue
                 target = first_target + column
                 score = dot(queries[row], targets[target])
-                if score > level[row] or (score == level[row] and target < chosen[row]):
-                    above[row] += 1
+                if counting:
+                    above[row] += comes_before(score, target, best[row, last], where[row, last])
+                elif insert(score, target, best[row], where[row]):
+                    low = np.float32(best[row, last] - slack[row])
 
 
 @njit(cache=True, nogil=True)

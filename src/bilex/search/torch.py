@@ -4,8 +4,7 @@ The device only filters. For each query it returns the M > k targets of largest 
 on the host in float64, as in the local engine. The other targets have a float32 score of at most v, the smallest of
 the M, and so a true score of at most v + slack, the error bound of `search/topk_kernel.py`. If the k-th best of the M
 is above that, the k best of all targets are among the M. The few other queries (ties at the edge, or scores that
-overflow) are searched by the local engine. `rank` counts on the device the scores that are above the chosen target's
-by more than the slack, and scores again those within it.
+overflow) are searched by the local engine.
 
 The bound holds for float32 products in any order of summation, so TF32, bfloat16 and autocast are switched off during
 a search. Each score that comes back is checked against the bound, and a device that breaks it is an error.
@@ -26,40 +25,26 @@ import numpy as np
 from bilex.errors import BilexError
 from bilex.numerics.threads import thread_count
 from bilex.numerics.types import Floats, Indices, Vectors
-from bilex.search.engine import Neighbours, Progress
+from bilex.search.engine import Neighbours, Progress, check_k
 from bilex.search.local import LocalEngine
 
 DEVICES = ("cuda", "mps", "cpu")
 SPARE_CANDIDATES = 32  # how many more than k come back from the device
-MAX_NEAR = 1024  # with more targets than this within the slack, the local engine counts instead
+MAX_NEAR_RANK = 32  # `rank` counts the targets before one that is not among so many
 QUERY_BLOCK = 1024
 TARGET_BLOCK = 8192  # 32 MiB of scores at a time
 
 
 @dataclass(eq=False)
 class TorchEngine:
-    """Exact search with torch.
+    """Exact search with torch. Threads and the shape of a block of scores do not change the answers."""
 
-    Parameters
-    ----------
-    device
-        ``"cuda"``, ``"mps"``, ``"cpu"``, or None for the first of these that is available.
-    threads
-        Threads on the host. It does not change the answers.
-    query_block, target_block
-        The shape of a block of scores on the device. It does not change the answers.
-    progress
-        Receives (queries done, queries in all) after each block of queries.
-    doubtful
-        How many queries the local engine had to search the last time; for benchmarks and tests.
-    """
-
-    device: str | None = None
-    threads: int = field(default_factory=thread_count)
+    device: str | None = None  # None for the first of `DEVICES` that is available
+    threads: int = field(default_factory=thread_count)  # on the host
     query_block: int = QUERY_BLOCK
     target_block: int = TARGET_BLOCK
     progress: Progress | None = None
-    doubtful: int = field(default=0, init=False)
+    doubtful: int = field(default=0, init=False)  # queries that the local engine had to search the last time
 
     def __enter__(self) -> TorchEngine:
         """Find torch and the device now, so that a missing one is an error before the vectors are read."""
@@ -71,81 +56,44 @@ class TorchEngine:
 
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query."""
-        from bilex.search.topk_kernel import edge_scores
-
-        if not 1 <= k <= len(targets):
-            raise ValueError(f"k is {k}, with {len(targets)} targets")
-        kept = min(k + SPARE_CANDIDATES, len(targets))
+        check_k(k, targets)
         slack = error_bound(queries, targets)
         indices, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
         proved = np.zeros(len(queries), np.bool_)
 
-        def ask(torch: Any, rows: slice, block: Any, on_device: Any) -> tuple[Any, ...]:
-            return best_on_device(torch, block, on_device, kept, self.target_block)
-
         def settle(rows: slice, values: Vectors, columns: Indices) -> None:
-            block = queries[rows]
-            exact = edge_scores(block, targets, np.repeat(np.arange(len(block)), kept), columns.ravel())
-            exact = exact.reshape(values.shape)
+            exact = exact_scores(queries[rows], targets, columns)
             check_bound(exact, values, slack[rows, None])
             order = np.lexsort((columns, -exact))[:, :k]
             indices[rows] = np.take_along_axis(columns, order, axis=1)
             scores[rows] = np.take_along_axis(exact, order, axis=1)
             limit = values.min(axis=1).astype(np.float64) + slack[rows]  # with a NaN nothing is proved
-            proved[rows] = (scores[rows, -1] > limit) | (kept == len(targets))
+            proved[rows] = (scores[rows, -1] > limit) | (columns.shape[1] == len(targets))
 
-        self._run(ask, settle, queries, targets)
-        rest = self._rest(proved)
+        self._filter(queries, targets, min(k + SPARE_CANDIDATES, len(targets)), settle)
+        rest = np.flatnonzero(~proved)
+        self.doubtful = len(rest)
         if len(rest):
             found = LocalEngine(self.threads).top_k(queries[rest], targets, k)
             indices[rest], scores[rest] = found.indices, found.scores
         return Neighbours(indices, scores)
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
-        """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
-        from bilex.search.topk_kernel import edge_scores
+        """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q.
 
-        level = edge_scores(queries, targets, np.arange(len(queries)), chosen)
-        slack = error_bound(queries, targets)
-        with np.errstate(over="ignore"):
-            low = np.nextafter((level - slack).astype(np.float32), np.float32(-np.inf))
-            high = np.nextafter((level + slack).astype(np.float32), np.float32(np.inf))
-        above = np.zeros(len(queries), np.int64)
-        proved = np.zeros(len(queries), np.bool_)
+        Most chosen targets are near, and found by `top_k`; the local engine counts for the others.
+        """
+        if not len(queries):
+            return np.zeros(0, np.int64)
+        near = self.top_k(queries, targets, min(MAX_NEAR_RANK, len(targets))).indices == chosen[:, None]
+        ranks = np.asarray(near.argmax(axis=1) + 1)
+        far = np.flatnonzero(~near.any(axis=1))
+        if len(far):
+            ranks[far] = LocalEngine(self.threads).rank(queries[far], targets, chosen[far])
+        return ranks
 
-        def ask(torch: Any, rows: slice, block: Any, on_device: Any) -> tuple[Any, ...]:
-            limits = [torch.from_numpy(limit[rows, None]).to(block.device) for limit in (low, high)]
-            return count_on_device(torch, block, on_device, limits, self.target_block)
-
-        def settle(
-            rows: slice, count: Indices, near: Indices, lines: Indices, columns: Indices, values: Vectors
-        ) -> None:
-            exact = edge_scores(queries[rows], targets, lines, columns)
-            check_bound(exact, values, slack[rows][lines])
-            ahead = (exact > level[rows][lines]) | ((exact == level[rows][lines]) & (columns < chosen[rows][lines]))
-            above[rows] = count + np.bincount(lines[ahead], minlength=len(count))
-            proved[rows] = near <= MAX_NEAR
-
-        self._run(ask, settle, queries, targets)
-        rest = self._rest(proved)
-        if len(rest):
-            above[rest] = LocalEngine(self.threads).rank(queries[rest], targets, chosen[rest]) - 1
-        return above + 1
-
-    def _rest(self, proved: Any) -> Indices:
-        """Return the queries that the local engine has to search."""
-        rest = np.flatnonzero(~proved)
-        self.doubtful = len(rest)
-        return rest
-
-    def _run(
-        self,
-        ask: Callable[[Any, slice, Any, Any], tuple[Any, ...]],
-        settle: Callable[..., None],
-        queries: Vectors,
-        targets: Vectors,
-    ) -> None:
-        """Call `ask` on the device for each block of queries, and `settle` on the host with its answer in NumPy.
+    def _filter(self, queries: Vectors, targets: Vectors, kept: int, settle: Callable[..., None]) -> None:
+        """Find the `kept` best targets of each block of queries on the device, and call `settle` with them on the host.
 
         The host settles one block while the device computes the next ones.
         """
@@ -156,8 +104,9 @@ class TorchEngine:
                 on_device = upload(torch, device, targets)
                 for start in range(0, len(queries), self.query_block):
                     rows = slice(start, start + self.query_block)
-                    answer = ask(torch, rows, upload(torch, device, queries[rows]), on_device)
-                    settling.append(pool.submit(settle, rows, *(part.cpu().numpy() for part in answer)))
+                    block = upload(torch, device, queries[rows])
+                    best = best_on_device(torch, block, on_device, kept, self.target_block)
+                    settling.append(pool.submit(settle, rows, *(part.cpu().numpy() for part in best)))
                     if len(settling) > 2 * self.threads:  # waiting answers take memory
                         settling.pop(0).result()
                     if self.progress is not None:
@@ -244,25 +193,12 @@ def best_on_device(torch: Any, queries: Any, targets: Any, kept: int, width: int
     return values, columns
 
 
-def count_on_device(torch: Any, queries: Any, targets: Any, limits: list[Any], width: int) -> tuple[Any, ...]:
-    """Count, for each query, the scores above its upper limit and those between its limits; list the latter.
+def exact_scores(queries: Vectors, targets: Vectors, columns: Indices) -> Floats:
+    """Compute in float64 the scores of each query with its own targets."""
+    from bilex.search.topk_kernel import edge_scores
 
-    A NaN is listed too. A query that has more than `MAX_NEAR` of them is not listed any further.
-    """
-    low, high = limits
-    above = torch.zeros(len(queries), dtype=torch.int64, device=queries.device)
-    near = torch.zeros_like(above)
-    parts = list[tuple[Any, Any, Any]]()
-    for first in range(0, len(targets), width):
-        scores = queries @ targets[first : first + width].T
-        over = scores > high
-        band = ~(over | (scores < low))
-        above += over.sum(dim=1)
-        near += band.sum(dim=1)
-        band &= (near <= MAX_NEAR)[:, None]
-        lines, columns = torch.nonzero(band, as_tuple=True)
-        parts.append((lines, columns + first, scores[lines, columns]))
-    return above, near, *(torch.cat(part) for part in zip(*parts, strict=True))
+    rows = np.repeat(np.arange(len(queries)), columns.shape[1])
+    return np.asarray(edge_scores(queries, targets, rows, columns.ravel()).reshape(columns.shape))
 
 
 def error_bound(queries: Vectors, targets: Vectors) -> Floats:
