@@ -62,21 +62,25 @@ class Inline:
 
 def shrink_buffers(change: Callable[[Any, str, Any], None] = setattr) -> None:
     """Make the readers' buffers and limits tiny."""
-    from bilex.files import lines, streams, wordlists
+    from bilex.files import lines, streams
     from bilex.search import local
     from bilex.vectors import text, word2vec
 
     changes: dict[Any, dict[str, Any]] = {
         streams: {
-            "BLOCK_BYTES": 150,
             "HEAD_BYTES": 100,
             "PACKED_PIECE_BYTES": 50,
             "MIN_BOMB_BYTES": 200,
             "MAX_GZIP_RATIO": 10,
         },
-        word2vec: {"BLOCK_BYTES": 120, "MAX_WORD_BYTES": 20},
-        wordlists: {"WINDOW_BYTES": 150, "MAX_LINE_BYTES": 80, "MAX_LIST_BYTES": 300},
-        lines: {"MAX_PIECE_BYTES": 100},
+        word2vec: {"PIECE_BYTES": 120, "MAX_VECTOR_BYTES": 120, "MAX_WORD_BYTES": 20},
+        lines: {
+            "PIECE_BYTES": 100,
+            "LIST_PIECE_BYTES": 150,
+            "MAX_VECTOR_BYTES": 150,
+            "MAX_LINE_BYTES": 80,
+            "MAX_LIST_BYTES": 300,
+        },
         text: {"MAX_WORD_BYTES": 20, "ThreadPoolExecutor": Inline},
         local: {"ThreadPoolExecutor": Inline},
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bilex.errors import InputError
-from bilex.files import streams
+from bilex.files import lines
 from bilex.vectors.embeddings import load
 from tests.vectors.helpers import fails, repaired, write
 
@@ -101,7 +101,8 @@ def test_first_line_without_header_or_numbers(tmp_path: Path, first: str) -> Non
 
 
 def test_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(lines, "PIECE_BYTES", 100)
+    monkeypatch.setattr(lines, "MAX_VECTOR_BYTES", 1000)
     fails(write(tmp_path, "2 2\na 1 2\n" + "x" * 5000), "longer than 1,000 bytes", 3)
 
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from bilex.errors import BilexError, InputError
 from bilex.files import lines as lines_module
-from bilex.files import streams
 from bilex.vectors import text
 from bilex.vectors.embeddings import load
 from tests.vectors.helpers import fails, repaired, write
@@ -103,8 +102,7 @@ def test_block_edges_and_threads_do_not_show(
     path = write(tmp_path, gzip.compress(content) if zipped else content)
     monkeypatch.setenv("BILEX_THREADS", threads)
     for block in (300, len(content) - 1, len(content)):
-        monkeypatch.setattr(streams, "BLOCK_BYTES", block)
-        monkeypatch.setattr(lines_module, "MAX_PIECE_BYTES", block // 2)
+        monkeypatch.setattr(lines_module, "PIECE_BYTES", block)
         embeddings = load(path)
         assert embeddings.words == tuple(f"w{row}é" for row in range(500))
         np.testing.assert_array_equal(embeddings.vectors, vectors)
@@ -161,13 +159,13 @@ def test_limit_takes_the_first_rows_and_ignores_the_rest(tmp_path: Path) -> None
 def test_limit_counts_rows_over_blocks_and_blank_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(streams, "BLOCK_BYTES", block)
+    monkeypatch.setattr(lines_module, "PIECE_BYTES", block)
     path = write(tmp_path, "9 2\na 1 2\n\nb 3 4\nc 5 6\nthis is wrong\n")
     assert repaired(path, "1 blank line ", limit=3).words == ("a", "b", "c")
 
 
 def test_limit_stops_decompression(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "BLOCK_BYTES", 1 << 17)
+    monkeypatch.setattr(lines_module, "PIECE_BYTES", 1 << 17)
     vectors = np.random.default_rng(0).standard_normal((8_000, 10))
     content = "8000 10\n" + "".join(
         f"w{row} " + " ".join(map(repr, v)) + "\n" for row, v in enumerate(vectors.tolist())

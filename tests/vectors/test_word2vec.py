@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bilex.files import streams
 from bilex.vectors import word2vec
 from bilex.vectors.embeddings import load
 from tests.vectors.helpers import fails, repaired, write
@@ -47,8 +46,7 @@ def test_reads_back_what_was_written(tmp_path: Path, data: st.DataObject, end: b
     vectors = np.random.default_rng(seed).standard_normal((len(words), dimension)).astype(np.float32)
     path = write(tmp_path, binary([word.encode() for word in words], vectors, end), "en.bin")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(word2vec, "BLOCK_BYTES", max(block, 4 * dimension))
-        patch.setattr(streams, "BLOCK_BYTES", block)
+        patch.setattr(word2vec, "PIECE_BYTES", block)
         embeddings = load(path)
     assert embeddings.words == tuple(words)
     np.testing.assert_array_equal(embeddings.vectors, vectors)

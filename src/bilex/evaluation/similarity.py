@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from bilex.errors import BilexError, InputError
 from bilex.files.fields import decode_fields, is_number, quoted
-from bilex.files.wordlists import WordList
+from bilex.files.lines import WordList
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings

@@ -1,16 +1,23 @@
-"""Cut a stream into lines, a block of them at a time, as arrays of where they start and end."""
+"""Cut a stream into lines, a block of them at a time: for vectors, as arrays; for lists of words, one by one."""
 
 from __future__ import annotations
 
+import os
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.errors import InputError
-from bilex.files.streams import UTF8_BOM, ByteStream, Window
+from bilex.errors import BilexWarning, InputError
+from bilex.files.streams import MAX_WORD_BYTES, UTF8_BOM, ByteStream, refuse_unreadable_format
 
-MAX_PIECE_BYTES = 1 << 20
+PIECE_BYTES = 1 << 20
+LIST_PIECE_BYTES = 1 << 18  # many short lines take more memory than their bytes
+MAX_VECTOR_BYTES = 1 << 23
+MAX_LINE_BYTES = 3 * MAX_WORD_BYTES
+MAX_LIST_BYTES = 1 << 28
 
 
 @dataclass
@@ -33,16 +40,14 @@ class Lines:
 class LineReader:
     """Cuts a stream into lines at line feeds only, and drops the CR of Windows line ends."""
 
-    def __init__(self, stream: ByteStream, capacity: int | None = None) -> None:
-        self._path = stream.path
-        self._window = Window(stream, capacity)
-        self._window.refill()
-        self.bom = self._window.buffer.startswith(UTF8_BOM, 0, self._window.end)
-        self._window.start = len(UTF8_BOM) if self.bom else 0
+    def __init__(self, stream: ByteStream, piece_bytes: int | None = None) -> None:
+        self._stream, self._piece_bytes = stream, piece_bytes or PIECE_BYTES
+        text = stream.read(self._piece_bytes)
+        self.bom = text.startswith(UTF8_BOM)
+        self._rest = text.removeprefix(UTF8_BOM)
         self._ahead: Lines | None = None
         self.number = 1
-        self.carriage_returns = 0
-        self.skipped_blanks = 0
+        self.carriage_returns = self.skipped_blanks = 0
         self.unfinished = False
 
     def peek(self) -> Lines:
@@ -51,14 +56,14 @@ class LineReader:
             self._ahead = self._find_lines()
         return self._ahead
 
-    def take(self, count: int) -> Lines:
+    def take(self, count: int | None = None) -> Lines:
         """Return up to ``count`` of the lines in memory and go on behind them."""
         lines = self.peek()
         taken = Lines(lines.data, lines.starts[:count], lines.ends[:count], self.number)
         endings = taken.ends < len(lines.data)
         self.carriage_returns += int(np.count_nonzero(lines.data[taken.ends[endings]] == ord("\r")))
         self.number += len(taken)
-        rest = Lines(lines.data, lines.starts[count:], lines.ends[count:], self.number)
+        rest = Lines(lines.data, lines.starts[len(taken) :], lines.ends[len(taken) :], self.number)
         self._ahead = rest if len(rest) else None
         return taken
 
@@ -71,25 +76,26 @@ class LineReader:
             repairs.append(f"{self.carriage_returns} Windows line ends (CRLF) read as line ends")
         return repairs
 
-    def _find_lines(self) -> Lines:
-        window = self._window
-        # Everything that was in memory has been taken, except for an incomplete line at the end.
-        last = window.buffer.rfind(b"\n", window.start, window.end)
-        if last < 0 and not window.ended:
-            window.refill()
-            last = window.buffer.rfind(b"\n", window.start, window.end)
-            if last < 0 and not window.ended:
+    def _read_lines(self) -> bytes:
+        """Return text up to the end of a line, or of the content."""
+        text, self._rest = self._rest, b""
+        while not (stop := text.rfind(b"\n") + 1):
+            if len(text) > MAX_VECTOR_BYTES:
                 raise InputError(
-                    self._path,
-                    f"the line is longer than {len(window.buffer):,} bytes",
+                    self._stream.path,
+                    f"the line is longer than {MAX_VECTOR_BYTES:,} bytes",
                     "check that it is the right file",
                     line=self.number,
                 )
-        stop = window.end if window.ended else last + 1
-        if stop - window.start > MAX_PIECE_BYTES:  # many short lines take more memory than their bytes
-            stop = window.buffer.rfind(b"\n", window.start, window.start + MAX_PIECE_BYTES) + 1 or stop
-        data = window.array[window.start : stop]
-        window.start = stop
+            piece = self._stream.read(self._piece_bytes)
+            if not piece:
+                return text
+            text += piece
+        self._rest = text[stop:]
+        return text[:stop]
+
+    def _find_lines(self) -> Lines:
+        data = np.frombuffer(self._read_lines(), np.uint8)
         if len(data):
             self.unfinished = bool(data[-1] != ord("\n"))
         breaks = np.flatnonzero(data == ord("\n")).astype(np.int64)
@@ -99,3 +105,39 @@ class LineReader:
         returns = np.zeros(len(ends), dtype=np.bool_)
         returns[filled] = data[ends[filled] - 1] == ord("\r")
         return Lines(data, starts, ends - returns, self.number)
+
+
+class WordList:
+    """The lines of a vocabulary, dictionary or similarity set with their numbers, each and all of bounded length.
+
+    `repairs`, and `unfinished` (the last line has no line end), are known after all lines were read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, plain_file: bool = False) -> None:
+        self.path = os.fspath(path)
+        self.repairs: list[str] = []
+        self.unfinished = False
+        self._plain_file = plain_file
+
+    def warn(self) -> None:
+        """Warn of each repair, at the line that called the caller of this method."""
+        for repair in self.repairs:
+            warnings.warn(f"{self.path}: {repair}", BilexWarning, stacklevel=3)
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        with ByteStream(self.path, plain_file=self._plain_file) as stream:
+            refuse_unreadable_format(stream)
+            reader, total = LineReader(stream, LIST_PIECE_BYTES), 0
+            while len(lines := reader.take()):
+                places = zip(lines.starts.tolist(), lines.ends.tolist(), strict=True)
+                for number, (start, end) in enumerate(places, lines.first_number):
+                    if end - start > MAX_LINE_BYTES:
+                        problem = f"a line of {end - start:,} bytes (at most {MAX_LINE_BYTES:,} are accepted)"
+                        raise InputError(self.path, problem, "check that it is the right file", line=number)
+                    yield number, bytes(lines.data.data[start:end])
+                total += len(lines.data)
+                if total > MAX_LIST_BYTES:
+                    problem = f"a list of more than {MAX_LIST_BYTES:,} bytes"
+                    raise InputError(self.path, problem, "check that it is the right file")
+            self.unfinished = reader.unfinished
+            self.repairs = [*stream.repairs, *reader.repairs()]

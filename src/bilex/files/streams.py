@@ -12,16 +12,9 @@ import re
 import stat
 import zlib
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bilex.errors import InputError
-
-BLOCK_BYTES = 1 << 23
-"""How much text is held at a time; also the longest line that is accepted."""
 
 MAX_WORD_BYTES = 10_000
 UTF8_BOM = b"\xef\xbb\xbf"
@@ -46,14 +39,14 @@ class _GzipReader:
         self._packed_bytes = self._unpacked_bytes = 0
         self.trailing_garbage = False
 
-    def readinto(self, view: memoryview) -> int:
-        """Read some bytes into the view; 0 at the end."""
+    def read(self, size: int) -> bytes:
+        """Read some bytes, at most `size`; none at the end."""
         while self._member is not None:
             self._data = self._data or self._file.read(PACKED_PIECE_BYTES)
             if not self._data:
                 raise InputError(self._path, "the gzip data stops early", "get the file again, it looks cut off")
             try:
-                piece = self._member.decompress(self._data, len(view))
+                piece = self._member.decompress(self._data, size)
             except zlib.error as error:
                 raise InputError(self._path, f"the gzip data is damaged ({error})", "get the file again") from None
             rest = self._member.unconsumed_tail or self._member.unused_data
@@ -64,9 +57,8 @@ class _GzipReader:
             if piece:
                 self._unpacked_bytes += len(piece)
                 self._refuse_bomb()
-                view[: len(piece)] = piece
-                return len(piece)
-        return 0
+                return piece
+        return b""
 
     def _start_next_member(self) -> None:
         """Look at what follows the end of gzip data: more of it, zeros, or something else."""
@@ -89,18 +81,9 @@ class _GzipReader:
 class ByteStream:
     """An input file opened for reading, decompressed on the fly if it is gzipped.
 
-    Attributes
-    ----------
-    path
-        The file as the user named it.
-    suffix
-        The ending of its name, in lower case and without ``.gz``.
-    head
-        The first bytes of the content, to recognise the format by.
-    size
-        The number of bytes of the content, if it is known before reading.
-
-    With ``plain_file``, a pipe is refused: for files that bilex finds by itself or that another program names.
+    `path` is the file as the user named it, `suffix` the ending of its name, in lower case and without ``.gz``, `head`
+    the first bytes of the content, and `size` their number in all if it is known before reading. With ``plain_file``, a
+    pipe is refused: for files that bilex finds by itself or that another program names.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, plain_file: bool = False) -> None:
@@ -113,31 +96,24 @@ class ByteStream:
         try:
             if self._file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
                 self._reader, self.size = _GzipReader(self.path, self._file), None
-            buffer = bytearray(HEAD_BYTES)
-            self.head = bytes(buffer[: self._fill(memoryview(buffer))])
+            self._unread = self.head = b""
+            self._unread = self.head = self.read(HEAD_BYTES)
         except BaseException:
             self._file.close()
             raise
-        self._head_left = memoryview(self.head)
 
-    def _fill(self, view: memoryview) -> int:
-        filled = 0
+    def read(self, size: int) -> bytes:
+        """Read `size` bytes of the content, or what is left of it."""
+        pieces = [self._unread[:size]]
+        self._unread = self._unread[size:]
+        missing = size - len(pieces[0])
         try:
-            while filled < len(view):
-                count = self._reader.readinto(view[filled:])
-                if not count:
-                    break
-                filled += count
+            while missing and (piece := self._reader.read(missing)):
+                pieces.append(piece)
+                missing -= len(piece)
         except OSError as error:
             raise InputError(self.path, f"reading failed ({error.strerror})", "check the disk and try again") from None
-        return filled
-
-    def readinto(self, view: memoryview) -> int:
-        """Fill ``view`` as far as the content reaches and return the number of bytes."""
-        taken = min(len(view), len(self._head_left))
-        view[:taken] = self._head_left[:taken]
-        self._head_left = self._head_left[taken:]
-        return taken + self._fill(view[taken:])
+        return b"".join(pieces)
 
     @property
     def repairs(self) -> list[str]:
@@ -149,30 +125,8 @@ class ByteStream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
-
-
-class Window:
-    """The part of a stream that is in memory: ``buffer[start:end]`` has been read and not yet consumed."""
-
-    def __init__(self, stream: ByteStream, capacity: int | None = None) -> None:
-        self._stream = stream
-        self.buffer = bytearray(capacity or BLOCK_BYTES)
-        self.array: NDArray[np.uint8] = np.frombuffer(self.buffer, dtype=np.uint8)
-        self.start = self.end = 0
-        self.ended = False
-
-    def refill(self) -> None:
-        """Move what is left to the front and read on until the buffer is full or the content ends."""
-        left = self.end - self.start
-        self.buffer[:left] = self.buffer[self.start : self.end]
-        with memoryview(self.buffer) as view:
-            count = self._stream.readinto(view[left:])
-        self.start, self.end = 0, left + count
-        self.ended = self.end < len(self.buffer)
 
 
 def _open(path: str, plain_file: bool) -> io.BufferedReader:

@@ -15,13 +15,12 @@ MAX_TOML_BYTES = 1 << 18
 
 def read_toml(path: str | os.PathLike[str], remedy: str = "correct it") -> dict[str, Any]:
     """Read a TOML file; `remedy` is what the error advises if it is not TOML."""
-    content = bytearray(MAX_TOML_BYTES + 1)
-    with ByteStream(path) as stream, memoryview(content) as view:
-        length = stream.readinto(view)
-    if length > MAX_TOML_BYTES:
+    with ByteStream(path) as stream:
+        content = stream.read(MAX_TOML_BYTES + 1)
+    if len(content) > MAX_TOML_BYTES:
         raise InputError(path, f"it is longer than {MAX_TOML_BYTES:,} bytes", "check that it is the right file")
     try:
-        return tomllib.loads(content[:length].decode("utf-8-sig"))
+        return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise InputError(path, "this is not UTF-8", "convert it, e.g. with iconv") from None
     except (ValueError, RecursionError) as error:  # also a number with thousands of digits

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bilex.errors import BilexError, InputError
 from bilex.files.atomic import atomic_write_text
-from bilex.files.wordlists import WordList
+from bilex.files.lines import WordList
 from bilex.lexicon.text import html_table, tsv_cell
 from bilex.numerics.types import Floats, Indices
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from bilex.errors import InputError
 from bilex.files.fields import decode_fields, split_fields
-from bilex.files.wordlists import WordList
+from bilex.files.lines import WordList
 
 
 class DictionaryPairs(Sequence[tuple[str, str]]):

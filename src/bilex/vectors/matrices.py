@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from bilex.errors import InputError
 from bilex.files.fields import is_number, split_fields
+from bilex.files.lines import WordList
 from bilex.files.streams import MAX_WORD_BYTES
 from bilex.files.tensors import one_line, safetensors_header, words_are_short
-from bilex.files.wordlists import WordList
 from bilex.vectors.cleaning import Collector, Loaded, check_finite, decode_words
 
 ROWS_PER_BLOCK = 4096

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,19 +37,9 @@ class _Reading:
         word_ends = np.empty(len(lines), dtype=np.int64)
         status = np.empty(len(lines), dtype=np.uint8)
         # Each line is parsed on its own, so the result does not depend on how the work is divided.
-        tasks = [
-            pool.submit(
-                parse_lines,
-                lines.data,
-                lines.starts[part],
-                lines.ends[part],
-                vectors[part],
-                word_ends[part],
-                status[part],
-            )
-            for part in _shares(len(lines), thread_count())
-        ]
-        for task in tasks:
+        arrays = (lines.starts, lines.ends, vectors, word_ends, status)
+        parts = zip(*(np.array_split(array, thread_count()) for array in arrays), strict=True)
+        for task in [pool.submit(parse_lines, lines.data, *part) for part in parts]:
             task.result()
         whole = lines.data.data
         words: list[bytes | memoryview] = [
@@ -109,22 +98,16 @@ def read_text(stream: ByteStream, limit: int | None) -> Loaded:
         expected = min(count, limit or count, stream.size // shortest_row + 1)
     reading = _Reading(stream.path, Collector(stream.path, dimension, expected))
     with ThreadPoolExecutor(thread_count()) as pool:
-        for lines in _until(reader, reading, limit):
+        # What follows the last row that is wanted is not looked at.
+        while limit is None or reading.rows < limit:
+            lines = reader.take(None if limit is None else limit - reading.rows)
+            if not len(lines):
+                break
             reading.take(lines, pool)
     _check_count(reading, count, limit)
     _check_end(reading, reader, count)
     repairs = [*stream.repairs, *_describe(reader, reading, count)]
     return reading.collector.finish((stream.path,), repairs)
-
-
-def _until(reader: LineReader, reading: _Reading, limit: int | None) -> Iterator[Lines]:
-    """Yield lines until ``limit`` rows are read, and do not look at those behind them."""
-    while limit is None or reading.rows < limit:
-        left = len(reader.peek()) if limit is None else limit - reading.rows
-        lines = reader.take(left)
-        if not len(lines):
-            return
-        yield lines
 
 
 def _shape(path: str, reader: LineReader) -> tuple[int | None, int]:
@@ -186,11 +169,7 @@ def _with_word(line: bytes) -> list[bytes]:
 def _dimension(path: str, number: int, line: bytes) -> int:
     """Return the dimension of the first word, in a file without header."""
     fields = _with_word(line)
-    trailing = 0
-    for text in reversed(fields[1:]):
-        if not is_number(text):
-            break
-        trailing += 1
+    trailing = len(list(takewhile(is_number, reversed(fields[1:]))))
     if trailing == 0 or (trailing < len(fields) - 1 and is_number(fields[1])):
         bad = next((text for text in fields[1:] if not is_number(text)), None)
         problem = "a word without numbers" if bad is None else f"{quoted(bad)} is not a number"
@@ -277,10 +256,3 @@ def _finite_values(path: str, number: int, texts: list[bytes]) -> NDArray[np.flo
             line=number,
         )
     return values
-
-
-def _shares(count: int, parts: int) -> list[slice]:
-    """Cut ``range(count)`` into contiguous parts of nearly equal length."""
-    parts = min(parts, max(count, 1))
-    edges = [count * part // parts for part in range(parts + 1)]
-    return [slice(low, high) for low, high in pairwise(edges)]

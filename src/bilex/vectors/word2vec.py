@@ -9,7 +9,8 @@ import numpy as np
 
 from bilex.errors import InputError
 from bilex.files.fields import is_number, split_fields
-from bilex.files.streams import BLOCK_BYTES, MAX_WORD_BYTES, ByteStream, Window
+from bilex.files.lines import MAX_VECTOR_BYTES, PIECE_BYTES
+from bilex.files.streams import MAX_WORD_BYTES, ByteStream
 from bilex.vectors.cleaning import TEXT_HEADER, Collector, Loaded, check_finite, decode_words
 
 
@@ -40,31 +41,28 @@ def read_word2vec(stream: ByteStream, limit: int | None) -> Loaded:
     if stream.size is not None:
         expected = min(wanted, stream.size // (4 * dimension + 2) + 1)
     collector = Collector(stream.path, dimension, expected)
-    window = Window(stream, BLOCK_BYTES + 4 * dimension + MAX_WORD_BYTES)
-    window.refill()
-    window.start = header_length
-    rows = 0
+    stream.read(header_length)
+    data, rows = b"", 0
     while rows < wanted:
-        words, offsets = _complete_rows(stream.path, window, dimension, wanted - rows, rows + 1)
+        words, offsets = _complete_rows(stream.path, data, dimension, wanted - rows, rows + 1)
         if not words:
-            if window.ended:
-                raise InputError(
-                    stream.path,
-                    f"the header promises {count} words but only {rows} follow",
-                    "get the file again, it looks cut off",
-                )
-            window.refill()
+            piece = stream.read(PIECE_BYTES)
+            if not piece:
+                problem = f"the header promises {count} words but only {rows} follow"
+                raise InputError(stream.path, problem, "get the file again, it looks cut off")
+            data += piece
             continue
         vectors = collector.reserve(len(words))
         for row, offset in enumerate(offsets):
-            vectors[row] = np.frombuffer(window.buffer, dtype="<f4", count=dimension, offset=offset)
+            vectors[row] = np.frombuffer(data, dtype="<f4", count=dimension, offset=offset)
+        data = data[offsets[-1] + 4 * dimension :]
         check_finite(stream.path, vectors, rows + 1)
         collector.keep(decode_words(words), rows + 1 + np.arange(len(words)))
         rows += len(words)
-    repairs = [*stream.repairs]
-    if limit is None or count < limit:
-        repairs += _leftovers(window, count)
-    return collector.finish((stream.path,), repairs)
+    repairs = []
+    if (limit is None or count < limit) and (data + stream.read(PIECE_BYTES)).strip(b"\r\n"):  # gzip: with checksum
+        repairs.append(f"the header promises {count} words but more follow; the rest was left out")
+    return collector.finish((stream.path,), [*stream.repairs, *repairs])
 
 
 def _shape(stream: ByteStream) -> tuple[int, int, int]:
@@ -79,8 +77,8 @@ def _shape(stream: ByteStream) -> tuple[int, int, int]:
     count, dimension = int(header[1]), int(header[2])
     if count == 0 or dimension == 0:
         raise InputError(stream.path, "the header promises no vectors", "get the file again", line=1)
-    # Also keeps a false header from claiming memory: a row must fit into one block.
-    if 4 * dimension > BLOCK_BYTES or (stream.size is not None and 4 * dimension > stream.size):
+    # Also keeps a false header from claiming memory.
+    if 4 * dimension > MAX_VECTOR_BYTES or (stream.size is not None and 4 * dimension > stream.size):
         raise InputError(
             stream.path,
             f"the header says {dimension} numbers per word, more than the file can hold",
@@ -91,34 +89,24 @@ def _shape(stream: ByteStream) -> tuple[int, int, int]:
 
 
 def _complete_rows(
-    path: str, window: Window, dimension: int, wanted: int, first_row: int
+    path: str, data: bytes, dimension: int, wanted: int, first_row: int
 ) -> tuple[list[bytes], list[int]]:
-    """Take the rows that are wholly in memory: return their words, and where their numbers begin."""
+    """Return the words of the rows that are wholly in memory, and where their numbers begin."""
     words: list[bytes] = []
     offsets: list[int] = []
-    buffer, start, end, width = window.buffer, window.start, window.end, 4 * dimension
+    start = 0
     while len(words) < wanted:
-        space = buffer.find(b" ", start, min(end, start + MAX_WORD_BYTES + 2))
-        if space < 0 and end - start > MAX_WORD_BYTES + 1:
+        space = data.find(b" ", start, start + MAX_WORD_BYTES + 2)
+        if space < 0 and len(data) - start > MAX_WORD_BYTES + 1:
             raise InputError(
                 path,
                 f"a word of more than {MAX_WORD_BYTES:,} bytes",
                 "check that this is a word2vec binary file",
                 line=first_row + len(words),
             )
-        if space < 0 or space + 1 + width > end:
+        if space < 0 or space + 1 + 4 * dimension > len(data):
             break
-        words.append(bytes(buffer[start:space]).lstrip(b"\r\n"))
+        words.append(data[start:space].lstrip(b"\r\n"))
         offsets.append(space + 1)
-        start = space + 1 + width
-    window.start = start
+        start = space + 1 + 4 * dimension
     return words, offsets
-
-
-def _leftovers(window: Window, count: int) -> list[str]:
-    if not window.ended:
-        # Also lets gzip reach its checksum.
-        window.refill()
-    if window.buffer[window.start : window.end].strip(b"\r\n"):
-        return [f"the header promises {count} words but more follow; the rest was left out"]
-    return []
