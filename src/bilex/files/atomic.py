@@ -17,11 +17,6 @@ def atomic_path(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
     """Yield the name of a temporary file that becomes ``path`` if the block succeeds, and is removed if not.
 
     Without ``replace``, a file that exists by then is kept.
-
-    Raises
-    ------
-    BilexError
-        If the folder does not exist or may not be written to, or the disk is full.
     """
     place = Path(path)
     temporary = place.parent / f".{place.name[:100]}.{secrets.token_hex(8)}.part"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import BilexWarning, InputError
-from bilex.files.streams import MAX_WORD_BYTES, UTF8_BOM, ByteStream, refuse_unreadable_format
+from bilex.files.streams import MAX_WORD_BYTES, UTF8_BOM, WRONG_FILE, ByteStream, refuse_unreadable_format
 
 PIECE_BYTES = 1 << 20
 LIST_PIECE_BYTES = 1 << 18  # many short lines take more memory than their bytes
@@ -81,12 +81,8 @@ class LineReader:
         text, self._rest = self._rest, b""
         while not (stop := text.rfind(b"\n") + 1):
             if len(text) > MAX_VECTOR_BYTES:
-                raise InputError(
-                    self._stream.path,
-                    f"the line is longer than {MAX_VECTOR_BYTES:,} bytes",
-                    "check that it is the right file",
-                    line=self.number,
-                )
+                problem = f"the line is longer than {MAX_VECTOR_BYTES:,} bytes"
+                raise InputError(self._stream.path, problem, WRONG_FILE, line=self.number)
             piece = self._stream.read(self._piece_bytes)
             if not piece:
                 return text
@@ -133,11 +129,11 @@ class WordList:
                 for number, (start, end) in enumerate(places, lines.first_number):
                     if end - start > MAX_LINE_BYTES:
                         problem = f"a line of {end - start:,} bytes (at most {MAX_LINE_BYTES:,} are accepted)"
-                        raise InputError(self.path, problem, "check that it is the right file", line=number)
+                        raise InputError(self.path, problem, WRONG_FILE, line=number)
                     yield number, bytes(lines.data.data[start:end])
                 total += len(lines.data)
                 if total > MAX_LIST_BYTES:
                     problem = f"a list of more than {MAX_LIST_BYTES:,} bytes"
-                    raise InputError(self.path, problem, "check that it is the right file")
+                    raise InputError(self.path, problem, WRONG_FILE)
             self.unfinished = reader.unfinished
             self.repairs = [*stream.repairs, *reader.repairs()]

@@ -125,13 +125,7 @@ class Manifest(TypedDict, total=False):
 
 
 def parse_manifest(path: Path) -> dict[str, Any]:
-    """Read and check ``run.json``.
-
-    Raises
-    ------
-    InputError
-        If it is not whole, not JSON, or an entry is not of its type.
-    """
+    """Read ``run.json``, and check that it is whole and each entry of its type."""
     again = "run `bilex induce` again"
     try:
         with path.open("rb") as file:

@@ -17,6 +17,7 @@ from typing import Self
 from bilex.errors import InputError
 
 MAX_WORD_BYTES = 10_000
+CUT_OFF, WRONG_FILE = "get the file again, it looks cut off", "check that it is the right file"
 UTF8_BOM = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
 FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
@@ -29,7 +30,7 @@ MAX_GZIP_RATIO = 100  # vectors are packed to about 40%, and a dictionary hardly
 class _GzipReader:
     """Unpacks gzip data as it is read.
 
-    Unlike `gzip.GzipFile` it knows how many bytes it has used, so that a bomb is noticed early, and it accepts
+    Unlike `gzip.GzipFile` it knows how many packed bytes it has used, so that a bomb is noticed early, and it accepts
     garbage behind the data, as ``gunzip`` does.
     """
 
@@ -44,7 +45,7 @@ class _GzipReader:
         while self._member is not None:
             self._data = self._data or self._file.read(PACKED_PIECE_BYTES)
             if not self._data:
-                raise InputError(self._path, "the gzip data stops early", "get the file again, it looks cut off")
+                raise InputError(self._path, "the gzip data stops early", CUT_OFF)
             try:
                 piece = self._member.decompress(self._data, size)
             except zlib.error as error:
@@ -56,7 +57,9 @@ class _GzipReader:
                 self._start_next_member()
             if piece:
                 self._unpacked_bytes += len(piece)
-                self._refuse_bomb()
+                if self._unpacked_bytes > max(MIN_BOMB_BYTES, MAX_GZIP_RATIO * self._packed_bytes):
+                    problem = f"it unpacks to more than {MAX_GZIP_RATIO} times its size"
+                    raise InputError(self._path, problem, "if you trust it, decompress it with gunzip first")
                 return piece
         return b""
 
@@ -68,14 +71,6 @@ class _GzipReader:
         another = self._data.startswith(GZIP_MAGIC)
         self._member = zlib.decompressobj(wbits=31) if another else None
         self.trailing_garbage = bool(self._data) and not another
-
-    def _refuse_bomb(self) -> None:
-        if self._unpacked_bytes > max(MIN_BOMB_BYTES, MAX_GZIP_RATIO * self._packed_bytes):
-            raise InputError(
-                self._path,
-                f"it unpacks to more than {MAX_GZIP_RATIO} times its size",
-                "if you trust it, decompress it with gunzip first",
-            )
 
 
 class ByteStream:

@@ -7,7 +7,7 @@ import tomllib
 from typing import Any
 
 from bilex.errors import InputError
-from bilex.files.streams import ByteStream
+from bilex.files.streams import WRONG_FILE, ByteStream
 
 MAX_TOML_BYTES = 1 << 18
 """A configuration that a person writes is far shorter, and reading a long one takes long."""
@@ -18,7 +18,7 @@ def read_toml(path: str | os.PathLike[str], remedy: str = "correct it") -> dict[
     with ByteStream(path) as stream:
         content = stream.read(MAX_TOML_BYTES + 1)
     if len(content) > MAX_TOML_BYTES:
-        raise InputError(path, f"it is longer than {MAX_TOML_BYTES:,} bytes", "check that it is the right file")
+        raise InputError(path, f"it is longer than {MAX_TOML_BYTES:,} bytes", WRONG_FILE)
     try:
         return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError:

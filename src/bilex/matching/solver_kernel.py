@@ -319,24 +319,9 @@ def solve_integers(
 ) -> tuple[Flags, Ints, Ints]:
     """Solve the b-matching problem to optimality.
 
-    Parameters
-    ----------
-    indptr, indices, weights
-        The graph in CSR form: for each vertex of A its vertices of B and the edges' weights, int64 and positive.
-        No vertex of B may be listed twice for the same vertex of A.
-    n_b
-        The number of vertices of B.
-    capacity_a, capacity_b
-        How many edges a vertex of A and of B may have.
-    prices
-        Duals of B to start from, int64 and >= 0; zeros for a cold start.
-    epsilon
-        The auction's step: a smaller one gives better duals after more bids. It does not change the optimum.
-
-    Returns
-    -------
-    chosen, u, v
-        For every edge whether it was chosen, and the optimal duals of A and B.
+    The graph is in CSR form: for each vertex of A its vertices of B, each once, and the edges' weights, positive.
+    `prices` are duals of B to start from, >= 0. A smaller `epsilon`, the auction's step, gives better duals after more
+    bids; neither changes the optimum. Return which edges were chosen, and the optimal duals u and v.
     """
     n_a = indptr.size - 1
     slots_a = np.full((n_a, capacity_a), -1, np.int64)

@@ -56,21 +56,6 @@ def read_pairs(path: str | os.PathLike[str]) -> DictionaryPairs:
 
     The two are separated by a tab, or in a line without tabs by spaces. Blank lines are skipped, and a pair
     that occurs again is the same pair.
-
-    Parameters
-    ----------
-    path
-        The file, in UTF-8, plain or gzipped.
-
-    Returns
-    -------
-    DictionaryPairs
-        The pairs in the order of their first occurrence, a sequence of tuples.
-
-    Raises
-    ------
-    InputError
-        If a line does not hold exactly two words, is not UTF-8, or there is no pair at all.
     """
     lines = WordList(path)
     pairs = DictionaryPairs()
@@ -92,10 +77,7 @@ def two_words(path: str, number: int, line: bytes) -> list[bytes]:
     decode_fields(path, number, fields)
     if len(fields) not in (0, 2):
         found = "one field" if len(fields) == 1 else f"{len(fields)} fields"
-        raise InputError(
-            path,
-            f"expected a source and a target word but found {found}",
-            "put two words on the line, with a tab between them if a word has spaces",
-            line=number,
-        )
+        problem = f"expected a source and a target word but found {found}"
+        remedy = "put two words on the line, with a tab between them if a word has spaces"
+        raise InputError(path, problem, remedy, line=number)
     return fields

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bilex.errors import InputError
 from bilex.files.fields import quoted
+from bilex.files.streams import WRONG_FILE
 
 TEXT_HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?\n")
 """The first line of a text or word2vec binary file: the number of words and their dimension."""
@@ -115,14 +116,10 @@ class Collector:
         """Return what was collected, or raise if that is nothing or too much is not UTF-8."""
         bad = self.undecodable
         if bad.count and bad.count >= MAX_UNDECODABLE_SHARE * self.rows_seen:
-            raise InputError(
-                self._path,
-                f"{bad.count} of {self.rows_seen} words are not UTF-8",
-                "convert to UTF-8, e.g. with iconv",
-                line=bad.line,
-            )
+            problem = f"{bad.count} of {self.rows_seen} words are not UTF-8"
+            raise InputError(self._path, problem, "convert to UTF-8, e.g. with iconv", line=bad.line)
         if not self._rows:
-            raise InputError(self._path, "no usable word vector in the file", "check that it is the right file")
+            raise InputError(self._path, "no usable word vector in the file", WRONG_FILE)
         self._vectors.resize((len(self._rows), self.dimension), refcheck=False)
         messages = [*repairs, *self._describe()]
         return Loaded(list(self._rows), self._vectors, paths, tuple(messages))
@@ -144,12 +141,8 @@ def check_finite(path: str, block: NDArray[np.float32], first_line: int) -> None
     """Raise if a row holds NaN or infinity, or a number too large for 32 bits (it has become infinite)."""
     finite = np.isfinite(block).all(axis=1)
     if not finite.all():
-        raise InputError(
-            path,
-            "a number is NaN, infinite or too large for 32 bits",
-            "remove or correct this word",
-            line=first_line + int(np.argmin(finite)),
-        )
+        problem, line = "a number is NaN, infinite or too large for 32 bits", first_line + int(np.argmin(finite))
+        raise InputError(path, problem, "remove or correct this word", line=line)
 
 
 def decode_words(words: Sequence[bytes | memoryview]) -> list[str | None]:

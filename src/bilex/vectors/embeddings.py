@@ -173,7 +173,8 @@ def read_object(source: Any, limit: int | None) -> Loaded:
         )
     if not all(isinstance(word, str) for word in words):
         raise BilexError(f"{label}: some words are not strings; make every word a string")
-    return collect_matrix(label, matrix, words, limit, paths=())
+    numbers = matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)
+    return collect_matrix(label, numbers, words, limit, ())
 
 
 def short_name(path: str | os.PathLike[str]) -> str:

@@ -63,15 +63,7 @@ class FastText:
 
 
 def open_fasttext(path: str | os.PathLike[str]) -> FastText:
-    """Read a model.
-
-    Raises
-    ------
-    InputError
-        If it is not a whole fastText model of an unsupervised kind.
-    BilexError
-        If gensim is missing.
-    """
+    """Read a model, which has to be whole and of an unsupervised kind."""
     with ByteStream(path) as stream:
         return _open(stream)
 
@@ -79,7 +71,7 @@ def open_fasttext(path: str | os.PathLike[str]) -> FastText:
 def read_fasttext(stream: ByteStream, limit: int | None) -> Loaded:
     """Read the first ``limit`` words of a model."""
     model = _open(stream)
-    return collect_matrix(model.path, model.vectors, model.words, limit)
+    return collect_matrix(model.path, model.vectors, model.words, limit, (model.path,))
 
 
 def fasttext_shape(head: bytes) -> tuple[int, int]:

@@ -6,9 +6,9 @@ Files are mapped, never unpickled, and converted to float32 a block at a time.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +16,45 @@ from numpy.typing import NDArray
 from bilex.errors import InputError
 from bilex.files.fields import is_number, split_fields
 from bilex.files.lines import WordList
-from bilex.files.streams import MAX_WORD_BYTES
+from bilex.files.streams import MAX_WORD_BYTES, WRONG_FILE
 from bilex.files.tensors import one_line, safetensors_header, words_are_short
 from bilex.vectors.cleaning import Collector, Loaded, check_finite, decode_words
 
 ROWS_PER_BLOCK = 4096
 VOCABULARY_SUFFIXES = (".vocab", ".vocab.txt", ".words", ".txt")
-FLOAT_TYPES = {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}
+BFLOAT_TYPE = "<u2"
+FLOAT_TYPES = {"F16": "<f2", "BF16": BFLOAT_TYPE, "F32": "<f4", "F64": "<f8"}
 PREFERRED_NAMES = ("vectors", "embeddings")
 
 
-def read_npy(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | None) -> Loaded:
-    """Read a NumPy matrix; its words come from a vocabulary file."""
+class Matrix(NamedTuple):
+    """A mapped matrix: its numbers, which are integers if the file has bfloat16, and its words if the file has them."""
+
+    values: NDArray[Any]
+    words: NDArray[np.uint8] | None = None
+
+
+def read_matrix(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | None) -> Loaded:
+    """Read a matrix; its words are in the file (a tensor ``words``) or in a vocabulary file."""
+    matrix = open_matrix(path)
+    if vocabulary is None and matrix.words is not None:
+        if not words_are_short(matrix.words):
+            problem = f"a word of more than {MAX_WORD_BYTES:,} bytes"
+            raise InputError(path, problem, WRONG_FILE)
+        words_path, words, repairs = path, matrix.words.tobytes().split(b"\n"), list[str]()
+    else:
+        words_path = find_vocabulary(path, vocabulary)
+        words, repairs = read_vocabulary(words_path)
+    words = fit_to_rows(words_path, words, len(matrix.values))
+    return collect_matrix(path, matrix.values, words, limit, dict.fromkeys((path, words_path)), repairs)
+
+
+def open_matrix(path: str) -> Matrix:
+    """Map the matrix of a file."""
+    return _open_safetensors(path) if path.lower().endswith(".safetensors") else Matrix(_open_npy(path))
+
+
+def _open_npy(path: str) -> NDArray[Any]:
     try:
         # Unlike numpy.load, this opens nothing but the .npy format and has no way to unpickle.
         with np.errstate(over="ignore"):  # a false shape can overflow; it is an error anyway
@@ -38,86 +65,23 @@ def read_npy(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | 
             path, f"not a readable NumPy matrix ({one_line(error)})", "save it again with numpy.save"
         ) from None
     if matrix.dtype.kind != "f" or matrix.dtype.itemsize > 8 or matrix.ndim != 2:
-        raise InputError(
-            path,
-            f"the array is {matrix.ndim}-dimensional of type {matrix.dtype}",
-            "save a matrix of float16, float32 or float64, one row per word",
-        )
-    return _with_vocabulary(path, matrix, limit, vocabulary)
+        problem = f"the array is {matrix.ndim}-dimensional of type {matrix.dtype}"
+        raise InputError(path, problem, "save a matrix of float16, float32 or float64, one row per word")
+    return matrix
 
 
-def read_safetensors(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | None) -> Loaded:
-    """Read the matrix of a safetensors file; its words are in a tensor ``words`` or in a vocabulary file."""
+def _open_safetensors(path: str) -> Matrix:
     header, offset = safetensors_header(path)
     matrices = [name for name, entry in header.items() if entry["dtype"] in FLOAT_TYPES and len(entry["shape"]) == 2]
     if not matrices:
-        raise InputError(
-            path,
-            "no two-dimensional tensor of floats in the file",
-            "save the vectors as a tensor named vectors",
-        )
-    name = next((name for name in PREFERRED_NAMES if name in matrices), matrices[0])
-    entry = header[name]
-    matrix = _map_tensor(path, entry, offset, FLOAT_TYPES[entry["dtype"]])
-    bfloat = entry["dtype"] == "BF16"
-    stored = header.get("words")
-    if vocabulary is None and stored is not None and stored["dtype"] == "U8":
-        text = _map_tensor(path, stored, offset, "u1").reshape(-1)
-        if not words_are_short(text):
-            raise InputError(
-                path, f"a word of more than {MAX_WORD_BYTES:,} bytes", "check that this is a file of word vectors"
-            )
-        words = text.tobytes().split(b"\n")
-        return collect_matrix(path, matrix, fit_to_rows(path, words, len(matrix)), limit, bfloat=bfloat)
-    return _with_vocabulary(path, matrix, limit, vocabulary, bfloat=bfloat)
-
-
-def collect_matrix(
-    path: str,
-    matrix: NDArray[Any],
-    words: Sequence[bytes | str],
-    limit: int | None,
-    *,
-    bfloat: bool = False,
-    paths: tuple[str, ...] | None = None,
-    repairs: Sequence[str] = (),
-) -> Loaded:
-    """Turn a matrix and its words into float32 rows, checked and without the unusable ones.
-
-    With ``bfloat`` the matrix holds bfloat16 numbers as integers, since NumPy has no such type.
-    """
-    rows, dimension = matrix.shape
-    if dimension == 0:
-        raise InputError(path, "the vectors have no dimensions", "check that it is the right file")
-    wanted = rows if limit is None else min(rows, limit)
-    collector = Collector(path, dimension, wanted)
-    for start in range(0, wanted, ROWS_PER_BLOCK):
-        stop = min(start + ROWS_PER_BLOCK, wanted)
-        block = collector.reserve(stop - start)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if bfloat:
-                # bfloat16 is the upper half of a float32.
-                block[:] = (matrix[start:stop].astype(np.uint32) << 16).view(np.float32)
-            else:
-                block[:] = matrix[start:stop]
-        check_finite(path, block, start + 1)
-        decoded = [word if isinstance(word, str) else decode_words([word])[0] for word in words[start:stop]]
-        collector.keep(decoded, np.arange(start + 1, stop + 1))
-    return collector.finish((path,) if paths is None else paths, repairs)
-
-
-def _with_vocabulary(
-    path: str,
-    matrix: NDArray[Any],
-    limit: int | None,
-    vocabulary: str | os.PathLike[str] | None,
-    *,
-    bfloat: bool = False,
-) -> Loaded:
-    words_path = find_vocabulary(path, vocabulary)
-    words, repairs = read_vocabulary(words_path)
-    words = fit_to_rows(words_path, words, len(matrix))
-    return collect_matrix(path, matrix, words, limit, bfloat=bfloat, paths=(path, words_path), repairs=repairs)
+        problem = "no two-dimensional tensor of floats in the file"
+        raise InputError(path, problem, "save the vectors as a tensor named vectors")
+    entry = header[next((name for name in PREFERRED_NAMES if name in matrices), matrices[0])]
+    values = _map_tensor(path, entry, offset, FLOAT_TYPES[entry["dtype"]])
+    words = header.get("words")
+    if words is None or words["dtype"] != "U8":
+        return Matrix(values)
+    return Matrix(values, _map_tensor(path, words, offset, "u1").reshape(-1))
 
 
 def _map_tensor(path: str, entry: dict[str, Any], offset: int, dtype: str) -> NDArray[Any]:
@@ -125,6 +89,35 @@ def _map_tensor(path: str, entry: dict[str, Any], offset: int, dtype: str) -> ND
     if 0 in shape:
         return np.zeros(shape, dtype=dtype)
     return np.memmap(path, dtype=dtype, mode="r", offset=offset + entry["data_offsets"][0], shape=shape)
+
+
+def collect_matrix(
+    path: str,
+    matrix: NDArray[Any],
+    words: Sequence[bytes | str],
+    limit: int | None,
+    paths: Iterable[str],
+    repairs: Sequence[str] = (),
+) -> Loaded:
+    """Turn a matrix and its words into float32 rows, checked and without the unusable ones."""
+    rows, dimension = matrix.shape
+    if dimension == 0:
+        raise InputError(path, "the vectors have no dimensions", WRONG_FILE)
+    wanted = rows if limit is None else min(rows, limit)
+    collector = Collector(path, dimension, wanted)
+    for start in range(0, wanted, ROWS_PER_BLOCK):
+        stop = min(start + ROWS_PER_BLOCK, wanted)
+        block = collector.reserve(stop - start)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if matrix.dtype == BFLOAT_TYPE:
+                # bfloat16, for which NumPy has no type: the upper half of a float32.
+                block[:] = (matrix[start:stop].astype(np.uint32) << 16).view(np.float32)
+            else:
+                block[:] = matrix[start:stop]
+        check_finite(path, block, start + 1)
+        decoded = [word if isinstance(word, str) else decode_words([word])[0] for word in words[start:stop]]
+        collector.keep(decoded, np.arange(start + 1, stop + 1))
+    return collector.finish(tuple(paths), repairs)
 
 
 def find_vocabulary(path: str, given: str | os.PathLike[str] | None) -> str:
@@ -136,11 +129,8 @@ def find_vocabulary(path: str, given: str | os.PathLike[str] | None) -> str:
         if candidate.is_file():
             return os.fspath(candidate)
     names = ", ".join(Path(path).with_suffix(suffix).name for suffix in VOCABULARY_SUFFIXES)
-    raise InputError(
-        path,
-        "the matrix has no vocabulary",
-        f"put one word per line into a file beside it ({names}), or name the file",
-    )
+    remedy = f"put one word per line into a file beside it ({names}), or name the file"
+    raise InputError(path, "the matrix has no vocabulary", remedy)
 
 
 def read_vocabulary(path: str) -> tuple[list[bytes], list[str]]:
@@ -167,28 +157,20 @@ def fit_to_rows(path: str, words: list[bytes], rows: int) -> list[bytes]:
     if not words:
         raise InputError(path, "the vocabulary is empty", "put one word per line into it")
     if len(words) != rows:
-        raise InputError(
-            path,
-            f"the vocabulary has {len(words)} words but the matrix has {rows} rows",
-            "name the vocabulary that belongs to the matrix",
-        )
+        problem = f"the vocabulary has {len(words)} words but the matrix has {rows} rows"
+        raise InputError(path, problem, "name the vocabulary that belongs to the matrix")
     return words
 
 
 def _check_lines(path: str, lines: list[bytes]) -> None:
     for number, line in enumerate(lines, start=1):
         if len(line) > MAX_WORD_BYTES:
-            raise InputError(
-                path,
-                f"a line of {len(line):,} bytes (a word has at most {MAX_WORD_BYTES:,})",
-                "check that this is a vocabulary, one word per line",
-                line=number,
-            )
+            problem = f"a line of {len(line):,} bytes (a word has at most {MAX_WORD_BYTES:,})"
+            raise InputError(path, problem, "check that this is a vocabulary, one word per line", line=number)
     numbers = split_fields(lines[0])[1:] if lines else []
     if len(numbers) > 2 and all(map(is_number, numbers)):
-        raise InputError(
-            path, "this looks like vectors, not a vocabulary", "name a file with one word per line", line=1
-        )
+        problem = "this looks like vectors, not a vocabulary"
+        raise InputError(path, problem, "name a file with one word per line", line=1)
 
 
 def _is_word_and_count(line: bytes) -> bool:

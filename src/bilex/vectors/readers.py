@@ -9,12 +9,12 @@ import os
 import struct
 from pathlib import Path
 
-import numpy as np
-
 from bilex.errors import BilexError, InputError
 from bilex.files.fields import split_fields
 from bilex.files.streams import FASTTEXT_MAGIC, ByteStream, refuse_unreadable_format
 from bilex.vectors.cleaning import TEXT_HEADER, Loaded
+
+MATRIX_SUFFIXES = (".npy", ".safetensors")
 
 
 def read_vectors(
@@ -28,14 +28,16 @@ def read_vectors(
 
             return read_fasttext(stream, limit)
         refuse_unreadable_format(stream)
-        if _is_matrix(stream):
-            return _read_matrix(stream, limit, vocabulary)
+        if stream.suffix in MATRIX_SUFFIXES or stream.head.startswith(b"\x93NUMPY"):
+            from bilex.vectors.matrices import read_matrix
+
+            if stream.size is None:
+                remedy = "decompress or copy it to a file first"
+                raise InputError(stream.path, "a matrix is only read from a plain file", remedy)
+            return read_matrix(stream.path, limit, vocabulary)
         if vocabulary is not None:
-            raise InputError(
-                stream.path,
-                "the file has its words inside",
-                "give a vocabulary only with .npy or .safetensors",
-            )
+            remedy = "give a vocabulary only with .npy or .safetensors"
+            raise InputError(stream.path, "the file has its words inside", remedy)
         # Imported where they are needed: the text reader imports numba, which is slow.
         from bilex.vectors.word2vec import looks_like_word2vec, read_word2vec
 
@@ -52,22 +54,6 @@ def check_limit(limit: int | None) -> None:
         raise BilexError(f"the limit is {limit}; it must be at least 1")
 
 
-def _is_matrix(stream: ByteStream) -> bool:
-    return stream.suffix in (".npy", ".safetensors") or stream.head.startswith(b"\x93NUMPY")
-
-
-def _read_matrix(stream: ByteStream, limit: int | None, vocabulary: str | os.PathLike[str] | None) -> Loaded:
-    from bilex.vectors.matrices import read_npy, read_safetensors
-
-    if stream.size is None:
-        raise InputError(
-            stream.path, "a matrix is only read from a plain file", "decompress or copy it to a file first"
-        )
-    if stream.suffix == ".safetensors":
-        return read_safetensors(stream.path, limit, vocabulary)
-    return read_npy(stream.path, limit, vocabulary)
-
-
 def peek_shape(path: str | os.PathLike[str], limit: int | None = None) -> tuple[int, int] | None:
     """Return the number of words, at most `limit`, and the dimension; None if the first bytes do not show them.
 
@@ -77,11 +63,10 @@ def peek_shape(path: str | os.PathLike[str], limit: int | None = None) -> tuple[
     if not Path(path).is_file():
         return None
     try:
-        suffix = Path(path).suffix.lower()
-        if suffix == ".npy":
-            rows, dimension = _npy_shape(path)
-        elif suffix == ".safetensors":
-            rows, dimension = _safetensors_shape(path)
+        if Path(path).suffix.lower() in MATRIX_SUFFIXES:
+            from bilex.vectors.matrices import open_matrix
+
+            rows, dimension = open_matrix(os.fspath(path)).values.shape
         else:
             with ByteStream(path) as stream:
                 rows, dimension = _text_shape(stream, limit)
@@ -89,23 +74,6 @@ def peek_shape(path: str | os.PathLike[str], limit: int | None = None) -> tuple[
         return None  # the reader will raise an error that explains it
     rows = rows if limit is None else min(rows, limit)
     return (rows, dimension) if rows > 0 and dimension > 0 else None
-
-
-def _npy_shape(path: str | os.PathLike[str]) -> tuple[int, int]:
-    rows, dimension = np.lib.format.open_memmap(path, mode="r").shape
-    return int(rows), int(dimension)
-
-
-def _safetensors_shape(path: str | os.PathLike[str]) -> tuple[int, int]:
-    from safetensors import SafetensorError, safe_open  # a compiled library, rarely needed
-
-    try:
-        with safe_open(path, framework="numpy") as file:
-            shapes = [tuple(file.get_slice(name).get_shape()) for name in file.keys()]  # noqa: SIM118
-    except SafetensorError as error:
-        raise ValueError(str(error)) from None
-    rows, dimension = max((shape for shape in shapes if len(shape) == 2), key=lambda shape: shape[0] * shape[1])
-    return int(rows), int(dimension)
 
 
 def _text_shape(stream: ByteStream, limit: int | None) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bilex.errors import InputError
 from bilex.files.fields import FIELD, is_number, quoted, split_fields
 from bilex.files.lines import LineReader, Lines
-from bilex.files.streams import MAX_WORD_BYTES, ByteStream
+from bilex.files.streams import CUT_OFF, MAX_WORD_BYTES, WRONG_FILE, ByteStream
 from bilex.numerics.threads import thread_count
 from bilex.vectors.cleaning import TEXT_HEADER, Collector, Loaded, Tally, decode_words
 from bilex.vectors.parse_kernel import BLANK, EXAMINE, parse_lines
@@ -68,12 +68,8 @@ class _Reading:
     def _check_lengths(self, words: list[bytes | memoryview], first: int) -> None:
         for line, length in enumerate(map(len, words)):
             if length > MAX_WORD_BYTES:
-                raise InputError(
-                    self.path,
-                    f"a word of {length:,} bytes (at most {MAX_WORD_BYTES:,} are accepted)",
-                    "check that this is a file of word vectors",
-                    line=first + line,
-                )
+                problem = f"a word of {length:,} bytes (at most {MAX_WORD_BYTES:,} are accepted)"
+                raise InputError(self.path, problem, WRONG_FILE, line=first + line)
 
     def _count_blanks(self, status: NDArray[np.uint8]) -> None:
         """Count blank lines once something follows them; at the end of a file they are not worth a warning."""
@@ -116,9 +112,9 @@ def _shape(path: str, reader: LineReader) -> tuple[int | None, int]:
     if first is None:
         many = reader.skipped_blanks > MAX_LEADING_BLANK_LINES
         problem = "begins with thousands of" if many else "holds nothing but"
-        raise InputError(path, f"the file {problem} blank lines", "check that it is the right file")
+        raise InputError(path, f"the file {problem} blank lines", WRONG_FILE)
     if b"\0" in first:
-        raise InputError(path, "this is not text", "check that it is a file of word vectors", line=reader.number)
+        raise InputError(path, "this is not text", WRONG_FILE, line=reader.number)
     header = TEXT_HEADER.fullmatch(first + b"\n")
     if header is None:
         return None, _dimension(path, reader.number, first)
@@ -128,21 +124,14 @@ def _shape(path: str, reader: LineReader) -> tuple[int | None, int]:
     if count == 0 or dimension == 0:
         raise InputError(path, "the header promises no vectors", "get the file again", line=1)
     if row is None:
-        raise InputError(
-            path,
-            f"the header promises {count} words but none follows",
-            "get the file again, it looks cut off",
-        )
+        raise InputError(path, f"the header promises {count} words but none follows", CUT_OFF)
     fields = _with_word(row)
     found = len(fields) - 1
     # Checked before any memory is reserved: a header may claim any dimension, a line has only so many fields.
     if found < dimension or (found > dimension and is_number(fields[1])):
-        raise InputError(
-            path,
-            f"the header says {dimension} numbers per word but this row has {found}",
-            "correct the header; if the first line is a word and not a header, put a header before it",
-            line=reader.number,
-        )
+        problem = f"the header says {dimension} numbers per word but this row has {found}"
+        remedy = "correct the header; if the first line is a word and not a header, put a header before it"
+        raise InputError(path, problem, remedy, line=reader.number)
     return count, dimension
 
 
@@ -173,29 +162,22 @@ def _dimension(path: str, number: int, line: bytes) -> int:
     if trailing == 0 or (trailing < len(fields) - 1 and is_number(fields[1])):
         bad = next((text for text in fields[1:] if not is_number(text)), None)
         problem = "a word without numbers" if bad is None else f"{quoted(bad)} is not a number"
-        raise InputError(path, problem, "check that this is a file of word vectors", line=number)
+        raise InputError(path, problem, WRONG_FILE, line=number)
     return trailing
 
 
 def _check_count(reading: _Reading, count: int | None, limit: int | None) -> None:
     promised = count if limit is None or count is None else min(count, limit)
     if promised is not None and reading.rows < promised:
-        raise InputError(
-            reading.path,
-            f"the header promises {count} words but only {reading.rows} follow",
-            "get the file again, it looks cut off",
-        )
+        raise InputError(reading.path, f"the header promises {count} words but only {reading.rows} follow", CUT_OFF)
 
 
 def _check_end(reading: _Reading, reader: LineReader, count: int | None) -> None:
     """Raise if the last line has no line end, though a program wrote the file: 0.125 could have become 0.1."""
     if count is not None and reader.unfinished and not len(reader.peek()):
-        raise InputError(
-            reading.path,
-            "the last line has no line end, so its last number may be cut off",
-            "get the file again; if it is whole, add a line end",
-            line=reader.number - 1,
-        )
+        problem = "the last line has no line end, so its last number may be cut off"
+        remedy = "get the file again; if it is whole, add a line end"
+        raise InputError(reading.path, problem, remedy, line=reader.number - 1)
 
 
 def _describe(reader: LineReader, reading: _Reading, count: int | None) -> list[str]:
@@ -216,12 +198,7 @@ def _describe(reader: LineReader, reading: _Reading, count: int | None) -> list[
 def examine_line(path: str, number: int, line: bytes, dimension: int) -> tuple[bytes, NDArray[np.float32]]:
     """Parse a line that the kernel is not sure of: return its word, with its spaces if it has any, and its vector.
 
-    This is the definition of what a line means.
-
-    Raises
-    ------
-    InputError
-        If the line is not a word followed by ``dimension`` finite numbers.
+    This is the definition of what a line means: a word followed by ``dimension`` finite numbers.
     """
     fields = list(FIELD.finditer(line))
     texts = [field.group() for field in fields]
@@ -233,12 +210,8 @@ def examine_line(path: str, number: int, line: bytes, dimension: int) -> tuple[b
         if not is_number(text):
             raise InputError(path, f"{quoted(text)} is not a number", "correct the line", line=number)
     if extra != 0 and not spaced:
-        raise InputError(
-            path,
-            f"expected {dimension} numbers after the word {quoted(texts[0])} but found {len(texts) - 1}",
-            "correct the line, or get the file again",
-            line=number,
-        )
+        problem = f"expected {dimension} numbers after the word {quoted(texts[0])} but found {len(texts) - 1}"
+        raise InputError(path, problem, "correct the line, or get the file again", line=number)
     word = line[fields[0].start() : fields[extra].end()]
     return word, _finite_values(path, number, texts[-dimension:])
 
@@ -249,10 +222,6 @@ def _finite_values(path: str, number: int, texts: list[bytes]) -> NDArray[np.flo
     finite = np.isfinite(values)
     if not finite.all():
         bad = texts[int(np.argmin(finite))]
-        raise InputError(
-            path,
-            f"{quoted(bad)} is not a finite 32-bit number",
-            "remove or correct this word",
-            line=number,
-        )
+        problem = f"{quoted(bad)} is not a finite 32-bit number"
+        raise InputError(path, problem, "remove or correct this word", line=number)
     return values

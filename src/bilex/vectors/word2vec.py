@@ -10,7 +10,7 @@ import numpy as np
 from bilex.errors import InputError
 from bilex.files.fields import is_number, split_fields
 from bilex.files.lines import MAX_VECTOR_BYTES, PIECE_BYTES
-from bilex.files.streams import MAX_WORD_BYTES, ByteStream
+from bilex.files.streams import CUT_OFF, MAX_WORD_BYTES, WRONG_FILE, ByteStream
 from bilex.vectors.cleaning import TEXT_HEADER, Collector, Loaded, check_finite, decode_words
 
 
@@ -49,7 +49,7 @@ def read_word2vec(stream: ByteStream, limit: int | None) -> Loaded:
             piece = stream.read(PIECE_BYTES)
             if not piece:
                 problem = f"the header promises {count} words but only {rows} follow"
-                raise InputError(stream.path, problem, "get the file again, it looks cut off")
+                raise InputError(stream.path, problem, CUT_OFF)
             data += piece
             continue
         vectors = collector.reserve(len(words))
@@ -68,23 +68,16 @@ def read_word2vec(stream: ByteStream, limit: int | None) -> Loaded:
 def _shape(stream: ByteStream) -> tuple[int, int, int]:
     header = TEXT_HEADER.match(stream.head)
     if header is None:
-        raise InputError(
-            stream.path,
-            "no header with the number of words and dimensions",
-            "check that this is a word2vec binary file; text vectors end in .vec or .txt",
-            line=1,
-        )
+        problem = "no header with the number of words and dimensions"
+        remedy = "check that this is a word2vec binary file; text vectors end in .vec or .txt"
+        raise InputError(stream.path, problem, remedy, line=1)
     count, dimension = int(header[1]), int(header[2])
     if count == 0 or dimension == 0:
         raise InputError(stream.path, "the header promises no vectors", "get the file again", line=1)
     # Also keeps a false header from claiming memory.
     if 4 * dimension > MAX_VECTOR_BYTES or (stream.size is not None and 4 * dimension > stream.size):
-        raise InputError(
-            stream.path,
-            f"the header says {dimension} numbers per word, more than the file can hold",
-            "get the file again, it looks cut off or damaged",
-            line=1,
-        )
+        problem = f"the header says {dimension} numbers per word, more than the file can hold"
+        raise InputError(stream.path, problem, CUT_OFF, line=1)
     return count, dimension, header.end()
 
 
@@ -98,12 +91,8 @@ def _complete_rows(
     while len(words) < wanted:
         space = data.find(b" ", start, start + MAX_WORD_BYTES + 2)
         if space < 0 and len(data) - start > MAX_WORD_BYTES + 1:
-            raise InputError(
-                path,
-                f"a word of more than {MAX_WORD_BYTES:,} bytes",
-                "check that this is a word2vec binary file",
-                line=first_row + len(words),
-            )
+            problem = f"a word of more than {MAX_WORD_BYTES:,} bytes"
+            raise InputError(path, problem, WRONG_FILE, line=first_row + len(words))
         if space < 0 or space + 1 + 4 * dimension > len(data):
             break
         words.append(data[start:space].lstrip(b"\r\n"))
