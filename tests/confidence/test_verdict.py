@@ -29,6 +29,8 @@ FIGURES = RunFigures(
     cosine=0.7,
     returning=0.6,
     frequency=0.6,
+    evidence=0.7,
+    expected=0.8,
     ordered=True,
     hubness=2.0,
     largest_hub=0.01,
@@ -51,6 +53,12 @@ CASES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"frequency": 0.1}, FAILED),
     ({"frequency": None}, SOUND),
     ({"frequency": None, "ordered": False}, DOUBTFUL),
+    ({"evidence": 0.3}, SOUND),
+    ({"evidence": 0.3, "mutual": 0.3}, DOUBTFUL),
+    ({"evidence": -0.01}, FAILED),  # no better than what was passed over
+    ({"evidence": None}, SOUND),
+    ({"expected": 0.49}, DOUBTFUL),
+    ({"expected": None}, SOUND),
     ({"seed_near": 0.1}, DOUBTFUL),
     ({"seed_near": 0.1, "mutual": 0.3}, FAILED),
     ({"seed_near": None}, SOUND),
@@ -112,7 +120,7 @@ def test_vectors_of_other_words_fail(languages: Languages, vectors: str, options
 
 def test_a_run_from_too_few_pairs_fails(languages: Languages) -> None:
     run = induce(languages.source, languages.target, languages.gold[:3])
-    assert float(run.evaluate(languages.gold, retrieval="nn").figures()["p@1"]) < 0.1
+    assert run.evaluate(languages.gold, retrieval="csls").precision_at(1) < 0.1
     verdict = judge(run)
     assert verdict.level == FAILED
     assert any("`--seed FILE`" in advice for advice in verdict.advice)

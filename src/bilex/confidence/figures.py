@@ -80,6 +80,8 @@ class RunFigures:
     cosine: float  # mean over the pairs
     returning: float  # share of the frequent source words that are the nearest neighbour of their nearest neighbour
     frequency: float | None  # `frequency_agreement`; None if there are too few pairs or `ordered` is false
+    evidence: float | None  # purity of the pairs that stand out, two deviations down (`bilex.model.evidence`)
+    expected: float | None  # mean confidence of the pairs; None in older runs
     ordered: bool  # whether both vocabularies seem to be in order of frequency
     hubness: float  # skewness of how often a frequent word is a nearest neighbour, in the worse direction
     largest_hub: float  # share of the frequent words whose nearest neighbour is the largest hub
@@ -99,7 +101,7 @@ def measure_run(run: Run) -> RunFigures:
     seen = (len(run.source.top(max_rank)), len(run.target.top(max_rank)))
     frequent = (min(seen[0], FREQUENT_WORDS), min(seen[1], FREQUENT_WORDS))
     agreement = run.info["configuration"]["seed"].get("agreement") or {}
-    words = int(agreement.get("words", 0))
+    words, weights = int(agreement.get("words", 0)), run.info.get("weights")
     ordered = is_frequency_ordered(run.source.words) and is_frequency_ordered(run.target.words)
     of_source, of_target = run.space.source_nearest, run.space.target_nearest
     returning = of_target[of_source[: frequent[0]]] == np.arange(frequent[0])
@@ -113,6 +115,8 @@ def measure_run(run: Run) -> RunFigures:
         cosine=float(pairs.lexicon.score.mean()) if len(pairs) else 0.0,
         returning=float(returning.mean()),
         frequency=frequency_agreement(pairs) if ordered else None,
+        evidence=weights["purity"] - 2 * weights["deviation"] if weights and ordered else None,
+        expected=pairs.lexicon.expected_precision if len(pairs) and pairs.lexicon.confidence is not None else None,
         ordered=ordered,
         hubness=max(skewness(each) for each in counts),
         largest_hub=max(float(each.max() / max(each.sum(), 1)) for each in counts),

@@ -13,6 +13,7 @@ from bilex.em.em import CONVERGED, SEED_ONLY
 from bilex.numerics.formatting import format_number, format_percent
 
 SOUND, DOUBTFUL, FAILED = "sound", "doubtful", "failed"
+EVIDENCE_LIMIT = 0.5  # at least this share of the pairs that stand out is right; none of them in a failed run
 HUBNESS_LIMITS = (8.0, 18.0)  # sound up to the first, failed above the second
 
 
@@ -58,6 +59,7 @@ def read_signs(figures: RunFigures) -> tuple[Sign, ...]:
         scale_sign("cosine", figures.cosine),
         scale_sign("returning", figures.returning),
         scale_sign("frequency", figures.frequency),
+        evidence_sign(figures),
         hubness_sign(figures),
         scale_sign("seed", figures.seed_near),
         learning_sign(figures),
@@ -77,6 +79,21 @@ def scale_sign(key: str, value: float | None) -> Sign | None:
     only = "only " if share and level != SOUND and value > 0 else ""
     sentence = sentence.format(value=only + shown, agree=agree)
     return Sign(key, shown, limit, level, sentence[0].upper() + sentence[1:])
+
+
+def evidence_sign(figures: RunFigures) -> Sign | None:
+    """Read what spelling and frequency, which had no part in choosing the pairs, say of them."""
+    least = figures.evidence
+    if least is None:
+        return None
+    level = SOUND if least >= EVIDENCE_LIMIT else DOUBTFUL if least > 0 else FAILED
+    share = format_percent(max(least, 0.0))
+    sentence = {
+        SOUND: f"By their spelling and frequency, at least {share} of the pairs that stand out are right.",
+        DOUBTFUL: f"By their spelling and frequency, as few as {share} of the pairs that stand out may be right.",
+        FAILED: "By their spelling and frequency, the pairs look no better than candidates that were passed over.",
+    }[level]
+    return Sign("evidence", share, f"from {EVIDENCE_LIMIT:.0%}", level, sentence)
 
 
 def hubness_sign(figures: RunFigures) -> Sign:

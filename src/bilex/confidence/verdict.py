@@ -12,9 +12,11 @@ from typing import Any
 from bilex.confidence.figures import MIN_WORDS, RunFigures, measure_run
 from bilex.confidence.signs import DOUBTFUL, FAILED, SOUND, Sign, read_signs
 from bilex.methods import flat_options
+from bilex.numerics.formatting import format_percent
 from bilex.runs.run import Run
 
 SMALL_SEED = 100
+MIN_SOUND_PRECISION = 0.5  # a lexicon that expects less of itself is never called sound
 ADVISED_MAX_RANK = 10_000
 HEADLINES = {
     SOUND: "This lexicon looks sound",
@@ -55,6 +57,9 @@ def decide_verdict(figures: RunFigures, configuration: dict[str, Any]) -> Verdic
     level = combine_levels(figures, levels)
     order = (SOUND, FAILED, DOUBTFUL) if level == SOUND else (FAILED, DOUBTFUL)
     reasons = [sign.sentence for each in order for sign in signs if sign.level == each]
+    if figures.expected is not None and figures.expected < MIN_SOUND_PRECISION:
+        share = format_percent(figures.expected)
+        reasons.insert(0, f"{share[0].upper()}{share[1:]} of the entries are expected to be right.")
     if not figures.pairs:
         reasons = ["No pair of words was matched."]
     elif not figures.ordered:
@@ -73,11 +78,12 @@ def combine_levels(figures: RunFigures, levels: dict[str, str]) -> str:
         return DOUBTFUL
     failed = [key for key, level in levels.items() if level == FAILED]
     weak = [key for key, level in levels.items() if level != SOUND]
-    if "matched" in failed or "frequency" in failed or len(failed) >= 3:
+    if {"matched", "frequency", "evidence"} & set(failed) or len(failed) >= 3:
         return FAILED
     if "seed" in failed and len(weak) > 1:
         return FAILED
-    return SOUND if figures.ordered and not failed and len(weak) <= 1 else DOUBTFUL
+    mostly_right = figures.expected is None or figures.expected >= MIN_SOUND_PRECISION
+    return SOUND if figures.ordered and mostly_right and not failed and len(weak) <= 1 else DOUBTFUL
 
 
 def too_few_words(figures: RunFigures) -> bool:

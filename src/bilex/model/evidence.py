@@ -95,12 +95,14 @@ class FrequencyEvidence:
 class PairWeights:
     """The learnt weight of a pair: `scale` times CSLS, and for each kind of evidence a log-ratio for each of its bins.
 
-    `purity` is the share of right pairs among those that stand out most for both words; near 0 in a failed run.
+    `purity` is the share of right pairs among those that stand out most for both words, near 0 in a failed run, and
+    `deviation` its standard deviation.
     """
 
     scale: float
     ratios: dict[str, Floats]
     purity: float
+    deviation: float
 
     def weigh(self, csls: Floats, kinds: Sequence[Evidence], rows: Indices, columns: Indices) -> Floats:
         """Compute the weight of pairs, in nats, from their CSLS scores and the evidence of their words."""
@@ -112,18 +114,19 @@ class PairWeights:
     def summary(self) -> dict[str, Any]:
         """Return it as ``run.json`` holds it."""
         ratios = {name: [round(float(nats), 4) for nats in ratio] for name, ratio in self.ratios.items()}
-        return {"scale": round(self.scale, 4), "purity": round(self.purity, 4), "ratios": ratios}
+        figures = {name: round(float(getattr(self, name)), 4) for name in ("scale", "purity", "deviation")}
+        return {**figures, "ratios": ratios}
 
     @classmethod
     def from_summary(cls, summary: Mapping[str, Any]) -> PairWeights:
         """Read what `summary` wrote; raise `ValueError` if it is something else."""
         try:
             ratios = {str(name): np.array(nats, np.float64) for name, nats in summary["ratios"].items()}
-            found = cls(float(summary["scale"]), ratios, float(summary["purity"]))
+            found = cls(float(summary["scale"]), ratios, float(summary["purity"]), float(summary["deviation"]))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError("not the weights of a run") from error
         sizes = {kind.name: (len(kind.bounds),) for kind in (SpellingEvidence, FrequencyEvidence)}
-        numbers = np.concatenate([[found.scale, found.purity], *ratios.values()])
+        numbers = np.concatenate([[found.scale, found.purity, found.deviation], *ratios.values()])
         if {name: nats.shape for name, nats in ratios.items()} != sizes or not np.isfinite(numbers).all():
             raise ValueError("not the weights of a run")
         return found
@@ -133,17 +136,18 @@ def learn_weights(graph: Graph, kinds: Sequence[Evidence]) -> PairWeights:
     """Learn the weight of a pair from a graph of candidates, whose weights are cross-fitted CSLS scores."""
     graph = graph.where(graph.rows < MAX_COUNTED_WORDS)
     if not len(graph.weights):
-        return PairWeights(START_SCALE, {kind.name: np.zeros(len(kind.bounds)) for kind in kinds}, MIN_PURITY)
+        return PairWeights(START_SCALE, {kind.name: np.zeros(len(kind.bounds)) for kind in kinds}, 0.0, 1.0)
     first, other_first = heaviest_of(graph.weights, graph.rows), heaviest_of(graph.weights, graph.indices)
     chosen, passed_over = first & other_first & (graph.weights > 0), ~first & ~other_first
     rows, values = graph.rows, [kind.measure(graph.rows, graph.indices) for kind in kinds]
     counted = [log_ratio(kind, each, chosen, passed_over) for kind, each in zip(kinds, values, strict=True)]
-    purity = float(np.clip(estimate_purity(graph, kinds, values, chosen, passed_over), MIN_PURITY, MAX_PURITY))
-    ratios = {kind.name: decontaminate(nats, purity) for kind, nats in zip(kinds, counted, strict=True)}
+    purity, deviation = estimate_purity(graph, kinds, values, chosen, passed_over)
+    bounded = float(np.clip(purity, MIN_PURITY, MAX_PURITY))
+    ratios = {kind.name: decontaminate(nats, bounded) for kind, nats in zip(kinds, counted, strict=True)}
     evidence = np.zeros(len(rows))
     for kind, each in zip(kinds, values, strict=True):
         evidence += ratios[kind.name][bins_of(each, kind)]
-    return PairWeights(learn_scale(graph, evidence), ratios, purity)
+    return PairWeights(learn_scale(graph, evidence), ratios, purity, deviation)
 
 
 def heaviest_of(weights: Floats, words: Indices) -> Flags:
@@ -198,22 +202,25 @@ def decontaminate(nats: Floats, purity: float) -> Floats:
 
 def estimate_purity(
     graph: Graph, kinds: Sequence[Evidence], values: Sequence[Floats], chosen: Flags, passed_over: Flags
-) -> float:
-    """Estimate the share of right pairs among the chosen ones, from evidence that had no part in choosing them.
+) -> tuple[float, float]:
+    """Estimate the share of right pairs among the chosen ones, and its deviation, from the other evidence.
 
     The evidence of one half of the source words is read with the counts of the other half. The rivals of a chosen pair
     are the other candidates of its source word, and those of its target word; each word counts once.
     """
-    if not chosen.any():
-        return 0.0
+    pairs = int(chosen.sum())
+    if not pairs:
+        return 0.0, 1.0
     rows, evidence = graph.rows, np.zeros(len(graph.weights))
     for half in (rows % 2 == 0, rows % 2 == 1):
         for kind, each in zip(kinds, values, strict=True):
             nats = log_ratio(kind, each, chosen & ~half, passed_over & ~half)
             evidence[half] += nats[bins_of(each[half], kind)]
-    sides = [share_among_worst(evidence, words, chosen) for words in (rows, graph.indices)]
-    purities = [1 - ours / max(rivals, 1 / (int(chosen.sum()) + 1)) for ours, rivals in sides]
-    return float(np.mean(purities)) / (1 - RIGHT_AMONG_WORST)
+    sides = np.array([share_among_worst(evidence, words, chosen) for words in (rows, graph.indices)])
+    ours, rivals = sides[:, 0], np.maximum(sides[:, 1], 1 / (pairs + 1))
+    noise = np.sqrt((ours * (1 - ours) + 1 / pairs) / pairs) / rivals  # of a binomial count
+    whole = 1 - RIGHT_AMONG_WORST
+    return float(np.mean(1 - ours / rivals)) / whole, float(noise.mean()) / whole
 
 
 def share_among_worst(evidence: Floats, words: Indices, chosen: Flags) -> tuple[float, float]:
