@@ -85,33 +85,19 @@ class Seed:
 
 
 def find_seed(seed: SeedLike, source: Embeddings, target: Embeddings) -> Seed:
-    """Turn what the user gave as a seed into rows of the two vocabularies.
-
-    Raises
-    ------
-    BilexError
-        If not a single pair is in both vocabularies; the message says what to do.
-    """
+    """Turn what the user gave as a seed into rows of the two vocabularies; there is at least one pair."""
+    if isinstance(seed, str) and seed == UNSUPERVISED:
+        rows, columns = couple(source.vectors, target.vectors, SIZES[0])
+        return Seed(UNSUPERVISED, rows, columns, len(rows))
     if isinstance(seed, str) and seed in SEED_NAMES:
-        return seed_without_pairs(seed, source, target)
+        return identical_words(seed, source, target)
     if isinstance(seed, str | os.PathLike):
         read = from_review if is_reviewed(seed) else from_file
         return read(os.fspath(seed), source, target)
     pairs = list(seed)
-    found = look_up(pairs, source, target, "pairs")
-    if not len(found):
-        raise BilexError(f"none of the {len(pairs)} seed pairs is in both vocabularies; check their order and case")
+    problem = f"none of the {len(pairs)} seed pairs is in both vocabularies; check their order and case"
+    found = look_up(pairs, source, target, "pairs", BilexError(problem))
     return replace(found, reviewed=isinstance(seed, GuessedPairs))
-
-
-def seed_without_pairs(seed: str, source: Embeddings, target: Embeddings) -> Seed:
-    """Find the pairs of a seed that needs no dictionary."""
-    if seed == IDENTICAL:
-        return identical_words(source, target)
-    if seed == NUMERALS:
-        return identical_words(source, target, NUMERAL, NUMERALS)
-    rows, columns = couple(source.vectors, target.vectors, SIZES[0])
-    return Seed(UNSUPERVISED, rows, columns, len(rows))
 
 
 def check_seed(seed: str) -> None:
@@ -122,47 +108,41 @@ def check_seed(seed: str) -> None:
         read_pairs(seed)
 
 
-def identical_words(
-    source: Embeddings, target: Embeddings, pattern: re.Pattern[str] | None = None, name: str = IDENTICAL
-) -> Seed:
-    """Pair the words that are spelt the same in both languages, all or those that match a pattern in full."""
-    words = [word for word in source.words if pattern is None or pattern.fullmatch(word)]
-    found = look_up([(word, word) for word in words if word in target], source, target, name)
-    if not len(found):
-        other = "give a dictionary with --seed FILE" if pattern is None else "try --seed identical or a dictionary"
-        raise BilexError(f"the two vocabularies share no {'words' if pattern is None else name}; {other}")
-    return found
+def identical_words(seed: str, source: Embeddings, target: Embeddings) -> Seed:
+    """Pair the words that are spelt the same in both languages: all of them, or the numerals."""
+    shared = [word for word in source.words if word in target]
+    if seed == NUMERALS:
+        shared = [word for word in shared if NUMERAL.fullmatch(word)]
+        problem = "the two vocabularies share no numerals; try --seed identical or a dictionary"
+    else:
+        problem = "the two vocabularies share no words; give a dictionary with --seed FILE"
+    return look_up([(word, word) for word in shared], source, target, seed, BilexError(problem))
 
 
 def from_file(path: str, source: Embeddings, target: Embeddings) -> Seed:
     """Read a dictionary, one pair on each line."""
     pairs = read_pairs(path)
-    found = look_up(pairs, source, target, path)
-    if not len(found):
-        raise InputError(
-            path,
-            f"none of its {len(pairs)} pairs is in both vocabularies (the first: {' '.join(pairs[0])!r})",
-            "put the source word first, and check the case of the words",
-        )
-    return found
+    problem = f"none of its {len(pairs)} pairs is in both vocabularies (the first: {' '.join(pairs[0])!r})"
+    remedy = "put the source word first, and check the case of the words"
+    return look_up(pairs, source, target, path, InputError(path, problem, remedy))
 
 
 def from_review(path: str, source: Embeddings, target: Embeddings) -> Seed:
     """Read the reviewed lexicon of a run."""
     reviewed = read_reviewed(path)
-    found = look_up(reviewed.pairs, source, target, path)
-    if not len(found):
-        raise InputError(
-            path,
-            f"none of the {len(reviewed.pairs)} pairs left by the review is in both vocabularies",
-            "give the vectors that the run was learnt from",
-        )
+    problem = f"none of the {len(reviewed.pairs)} pairs left by the review is in both vocabularies"
+    remedy = "give the vectors that the run was learnt from"
+    found = look_up(reviewed.pairs, source, target, path, InputError(path, problem, remedy))
     return replace(found, kept=tuple(reviewed.kept), forbidden=tuple(reviewed.forbidden), reviewed=True)
 
 
-def look_up(pairs: Sequence[tuple[str, str]], source: Embeddings, target: Embeddings, name: str) -> Seed:
-    """Return the pairs that are in both vocabularies, each once, sorted by row."""
+def look_up(
+    pairs: Sequence[tuple[str, str]], source: Embeddings, target: Embeddings, name: str, otherwise: BilexError
+) -> Seed:
+    """Return the pairs that are in both vocabularies, each once, sorted by row; raise `otherwise` if there is none."""
     known = {(source.index[s], target.index[t]) for s, t in pairs if s in source and t in target}
-    rows = np.array(sorted(known), np.int64).reshape(-1, 2)
+    if not known:
+        raise otherwise
+    rows = np.array(sorted(known), np.int64)
     asked = np.array(sorted({source.index[s] for s, _ in pairs if s in source}), np.int64)
     return Seed(name, rows[:, 0], rows[:, 1], len(pairs), unanswered=np.setdiff1d(asked, rows[:, 0]))
