@@ -15,7 +15,6 @@ import bilex
 from bilex.em.context import Iteration, Reporter
 from bilex.errors import BilexError, BilexWarning
 from bilex.model.prior import PRIOR_NAMES, Prior
-from bilex.search.local import LocalEngine
 from bilex.search.space import CROWDING_NEIGHBOURS
 from bilex.vectors.embeddings import Embeddings
 from tests import oracles
@@ -106,27 +105,6 @@ def test_every_prior_finds_the_planted_translations_within_its_limits(languages:
     likelihoods = [iteration["log_likelihood"] for iteration in run.info["iterations"]]
     assert all(later >= earlier - 1e-6 for earlier, later in pairwise(likelihoods))
     assert run.evaluate(languages.gold).figures()["p@1"] > 0.9  # type: ignore[operator]
-
-
-@pytest.mark.parametrize("method", bilex.METHODS)
-def test_every_method_runs_and_its_run_can_be_saved(languages: Languages, method: str, tmp_path: Path) -> None:
-    run = bilex.induce(languages.source, languages.target, method=method)
-    assert run.info["configuration"]["method"]["name"] == method
-    run.save(tmp_path / "run")
-    words = languages.source.words
-    assert bilex.Run.load(tmp_path / "run").translate_many(words) == run.translate_many(words)
-    assert run.evaluate(languages.gold).figures()["p@1"] > 0.9  # type: ignore[operator]
-
-
-def test_threads_and_blocks_do_not_show_in_the_result(languages: Languages, tmp_path: Path) -> None:
-    contents = []
-    for number, engine in enumerate(
-        [LocalEngine(threads=1), LocalEngine(threads=2, query_block=17), LocalEngine(threads=4, target_block=5)]
-    ):
-        run = bilex.induce(languages.source, languages.target, complete=True, engine=engine)
-        run.save(tmp_path / str(number))
-        contents.append([(tmp_path / str(number) / name).read_bytes() for name in ("lexicon.tsv", "model.safetensors")])
-    assert contents[0] == contents[1] == contents[2]
 
 
 def test_max_rank_none_means_all_words(languages: Languages) -> None:

@@ -76,12 +76,13 @@ class Page:
         return str(self.run("return document.querySelector(arguments[0])?.textContent", selector) or "")
 
     def wait(self, condition: Callable[[], Any]) -> None:
-        until = time.monotonic() + PATIENCE
+        until, pause = time.monotonic() + PATIENCE, 0.02
         while time.monotonic() < until:
             with contextlib.suppress(NoSuchElementException, StaleElementReferenceException):  # being drawn
                 if condition():
                     return
-            time.sleep(0.02)
+            time.sleep(pause)
+            pause = min(1.5 * pause, 0.3)  # each look takes the browser's time
         raise AssertionError(f"never came true; the page shows {self.text('main')!r}")
 
     def wait_for(self, selector: str, text: str = "") -> None:
