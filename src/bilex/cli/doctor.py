@@ -66,7 +66,8 @@ def versions() -> Findings:
             about = " ".join(str(error).split())
             raise BilexError(f"{name} cannot be imported ({about}); pip install --force-reinstall {name}") from None
     for name in (*REQUIRED, *OPTIONAL):  # the optional ones are not imported: torch takes seconds
-        found |= {name: package.version for package in metadata.distributions(name=name)}
+        for package in metadata.distributions(name=name):
+            found[name] = package.version
     installed = [f"{name} {version}" for name, version in found.items()]
     missing = [name for name in OPTIONAL if name not in found]
     lines = [", ".join(installed[start : start + 5]) for start in range(0, len(installed), 5)]
