@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +41,10 @@ CASES: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {
     "subnormal": (COMMON * 1e-44, TURNED * 1e-44),
     "nearly too large": (np.sign(COMMON) * 3e38, np.sign(TURNED) * 3e38),
 }
-EVERY_CASE = ("bilex", "ruder2018")  # the other methods get the two cases that tell most
-METHOD_CASES = [(method, case) for method in EVERY_CASE for case in CASES] + [
-    (method, case) for method in sorted(set(bilex.METHODS) - set(EVERY_CASE)) for case in ("rank 1", "every scale")
-]
+EVERY_CASE = ("bilex", "ruder2018")  # the other methods get, in turn, one of the two cases that tell most
+METHOD_CASES = [(method, case) for method in EVERY_CASE for case in CASES] + list(
+    zip(sorted(set(bilex.METHODS) - set(EVERY_CASE)), cycle(("rank 1", "every scale")))
+)
 
 
 def language(vectors: NDArray[Any]) -> Embeddings:

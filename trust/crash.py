@@ -14,6 +14,7 @@ import shutil
 import signal
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,9 @@ def make_work(folder: Path) -> Path:
     return work
 
 
-def try_crashes(crashes: Crashes, kills: int, every: int, interrupts: int) -> None:
+def try_crashes(
+    crashes: Crashes, kills: int, every: int, interrupts: int, engines: Sequence[str] = ("local", "dask")
+) -> None:
     """Kill at so many random moments and before every n-th step, and interrupt each engine so many times."""
     whole = crashes.undisturbed
     seconds, done = whole.seconds, 0
@@ -149,7 +152,7 @@ def try_crashes(crashes: Crashes, kills: int, every: int, interrupts: int) -> No
             done += 1
     for step in range(crashes.dice.randrange(every), whole.steps, every):
         crashes.kill(step=step)
-    for engine in ("local", "dask"):
+    for engine in engines:
         whole = crashes.server.run(*COMMAND, "--engine", engine)
         crashes.check(f"{engine}: {whole.err}", whole.code == 0)
         for _ in range(interrupts):

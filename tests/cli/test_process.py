@@ -6,7 +6,6 @@ import contextlib
 import os
 import pty
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -50,13 +49,13 @@ def watch(arguments: list[str], folder: Path, until: str | None = None) -> tuple
 
 
 def test_progress_is_visible_on_a_terminal(work: Path) -> None:
-    arguments = ["induce", "src.vec", "trg.vec", "-o", "new", "--tolerance", "0", "--max-iterations", "30"]
+    arguments = ["induce", "src.vec", "trg.vec", "-o", "new", "--tolerance", "0", "--max-iterations", "12"]
     code, out, screen = watch(arguments, work)
     assert code == 0
     assert "lexicon: new/lexicon.tsv" in out
     line = r"iteration +{} +\d+ pairs +mean cosine 0\.\d+ +log-likelihood -?[\d,.]+"
     assert re.search(line.format(1), screen)
-    assert re.search(line.format(30), screen)
+    assert re.search(line.format(12), screen)
     assert re.search(r"learning, iteration \d+, about \d+ s left", screen)
 
 
@@ -65,22 +64,16 @@ def test_quiet_is_silent_also_on_a_terminal(work: Path) -> None:
 
 
 def test_an_interrupt_during_the_iterations_leaves_a_checkpoint(work: Path) -> None:
-    before = contents(work)
-    for place in ("a new one", "run"):
-        code, out, screen = watch(["induce", "src.vec", "trg.vec", "-o", place, *ENDLESS], work, "iteration   5")
-        assert (code, out) == (130, "")
-        how = "'a new one'" if place == "a new one" else "run"
-        assert f"`bilex induce --resume {how}`" in screen.rstrip().rpartition("bilex: error: ")[2]
-        assert "Traceback" not in screen
-        left = contents(work)
-        assert left.pop(f"{place}/checkpoint.safetensors")
-        if place == "run":
-            assert left == before
-            _, _, screen = watch(["induce", "--resume", place], work, "iteration   7")
-            assert re.search(r"iteration +1 .*iteration +5 .*iteration +7 ", screen, re.DOTALL)  # those before, too
-        else:
-            assert left == {**before, place: None}
-            shutil.rmtree(work / place)
+    before, place = contents(work), "a new one"
+    code, out, screen = watch(["induce", "src.vec", "trg.vec", "-o", place, *ENDLESS], work, "iteration   5")
+    assert (code, out) == (130, "")
+    assert "`bilex induce --resume 'a new one'`" in screen.rstrip().rpartition("bilex: error: ")[2]
+    assert "Traceback" not in screen
+    left = contents(work)
+    assert left.pop(f"{place}/checkpoint.safetensors")
+    assert left == {**before, place: None}
+    _, _, screen = watch(["induce", "--resume", place], work, "iteration   7")
+    assert re.search(r"iteration +1 .*iteration +5 .*iteration +7 ", screen, re.DOTALL)  # those before, too
 
 
 def test_an_interrupt_while_reading_writes_nothing(work: Path) -> None:

@@ -107,8 +107,9 @@ def test_neither_half_step_lowers_it(name: str, noise: float) -> None:
 
 
 def test_without_the_previous_pairs_as_candidates_it_could_fall() -> None:
-    worst, prior = 0.0, Prior()
-    for seed in range(60):
+    prior = Prior()
+
+    def fall(seed: int) -> float:
         data, values = planted(seed, n=40, more_sources=10, dimension=6, noise=1.2), list[float]()
         theta = Theta.from_pairs(data.source[:4], data.target[data.gold[:4]])
         words = MappedWords(theta, data.source, data.target)
@@ -118,8 +119,9 @@ def test_without_the_previous_pairs_as_candidates_it_could_fall() -> None:
             statistics = statistics_of(words, matching, prior)
             words = m_step(words.theta, data.source, data.target, statistics, MapConfig())
             values.append(log_likelihood(words, matching, prior))
-        worst = max(worst, falls(values))
-    assert worst > 100 * rounding(50)
+        return falls(values)
+
+    assert any(fall(seed) > 100 * rounding(50) for seed in range(60))
 
 
 # What it finds
