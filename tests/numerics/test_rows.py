@@ -84,3 +84,13 @@ def test_unit_of_the_smallest_and_the_largest_numbers(row: list[float]) -> None:
     vectors = np.array([row, [3, 4]], np.float32)
     exact = vectors[0].astype(np.float64)
     np.testing.assert_allclose(rows.unit(vectors), [exact / np.linalg.norm(exact), [0.6, 0.8]], atol=1e-7)
+
+
+def test_ordinary_rows_are_divided_in_float32_and_extreme_ones_in_float64() -> None:
+    vectors = random_vectors(15, 200, 7)
+    for length, in_float32 in ((1.0, True), (5e29, True), (1.5e30, False), (5e-31, False)):
+        scaled = (length * rows.unit(vectors)).astype(np.float32)
+        norms = np.sqrt(rows.squared_norms(scaled))[:, None]
+        single, double = scaled / norms.astype(np.float32), (scaled / norms).astype(np.float32)
+        assert (single != double).any()
+        np.testing.assert_array_equal(rows.unit(scaled), single if in_float32 else double)

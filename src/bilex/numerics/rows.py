@@ -55,9 +55,9 @@ def unit(vectors: Vectors) -> Vectors:
     norms = np.sqrt(squared_norms(vectors))
     norms[norms == 0] = 1
     extreme = np.flatnonzero((norms < SMALL) | (norms > 1 / SMALL))  # float32 has few digits or none for their norms
-    norms[extreme], rescued = 1, vectors[extreme] / norms[extreme, None]
-    scaled = np.divide(vectors, norms[:, None], dtype=np.float32, casting="same_kind")
-    scaled[extreme] = rescued
+    with np.errstate(all="ignore"):
+        scaled = np.divide(vectors, norms[:, None], dtype=np.float32, casting="same_kind")
+    scaled[extreme] = vectors[extreme] / norms[extreme, None]
     return scaled
 
 
