@@ -203,7 +203,8 @@ def test_when_nothing_is_matched_that_is_said() -> None:
     [
         (tiny(0, 3), tiny(3, 3), {}, "the vocabulary is empty; give at least one word"),
         (tiny(3, 3), tiny(0, 3), {}, "the vocabulary is empty"),
-        (tiny(3, 3), tiny(3, 4), {}, "has 3 dimensions and .* has 4; give vectors of the same dimension"),
+        (tiny(3, 3), tiny(3, 4), {"method": "ruder2018"}, "has 3 dimensions and .* has 4, and ruder2018 needs"),
+        (tiny(3, 3), tiny(3, 4), {"method": "mikolov2013"}, "mikolov2013 needs a square map"),
         (tiny(3, 3), tiny(3, 3), {"prior": "1:3"}, "prior is '1:3'"),
         (tiny(3, 3), tiny(3, 3), {"method": "rudder"}, "did you mean 'ruder2018'"),
         (tiny(3, 3), tiny(3, 3), {"kandidates": 3}, "'candidates'"),

@@ -102,10 +102,10 @@ def resumable_history(
     """Return a history that stores every state with digests of the input, and starts from those of `resume`."""
     found = digests(prepared.source, prepared.target, prepared.seed, prepared.method)
     if resume is not None:
-        sizes = prepared.words_matched
+        words, dimensions = prepared.words_matched, (prepared.source.dimension, prepared.target.dimension)
         if prepared.prior.capacities.sources_choose:
-            sizes = sizes[::-1]
-        resume.check(found, (*sizes, prepared.source.dimension))
+            words, dimensions = words[::-1], dimensions[::-1]
+        resume.check(found, (*words, *dimensions))
     states = () if resume is None else resume.states
     return EMHistory(states, lambda states: None if checkpoint is None else checkpoint(Checkpoint(states, found)))
 

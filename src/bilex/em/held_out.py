@@ -62,6 +62,11 @@ class Training:
     prior: Prior
     context: Context
 
+    @property
+    def equal_dimensions(self) -> bool:
+        """Whether a square map can lead from one language to the other."""
+        return self.source.shape[1] == self.target.shape[1]
+
     def fit(self, method: Method, pairs: RowPairs) -> Fit:
         """Run the method from the given pairs."""
         return fit(self.source, self.target, pairs, method, self.prior, self.context)
@@ -123,7 +128,8 @@ def choose_supervision(training: Training, method: Method, seed: Seed) -> tuple[
     options = {name: method.with_changes({"supervision": name}) for name in ("start", "soft", "fixed")}
     if not training.prior.settled:  # settled pairs need a matching
         alone = method.with_changes({"supervision": "start", "self_learning": False})
-        options = {PROCRUSTES: alone.with_changes({"map": "orthogonal"}), SEED_MAP: alone, **options}
+        square = {PROCRUSTES: alone.with_changes({"map": "orthogonal"})} if training.equal_dimensions else {}
+        options = {**square, SEED_MAP: alone, **options}
     measured = dict[str, float]()
     for name, option in options.items():
         training.context.reporter.stage(f"trying {name} on held-out pairs")

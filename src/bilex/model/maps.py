@@ -51,9 +51,9 @@ def two_sided(config: MapConfig, source: Vectors, target: Vectors) -> tuple[Floa
     2008). They do not centre the vectors; normalisation does that.
     """
     x, y = source.astype(np.float64), target.astype(np.float64)
-    ridge = max(config.ridge, config.annealing * x.shape[1] / max(len(x), 1))
+    ridges = (max(config.ridge, config.annealing * z.shape[1] / max(len(z), 1)) for z in (x, y))
     with single_threaded_blas():
-        whiten_x, whiten_y = (inverse_root(z.T @ z / len(z), ridge) for z in (x, y))
+        whiten_x, whiten_y = (inverse_root(z.T @ z / len(z), ridge) for z, ridge in zip((x, y), ridges, strict=True))
         left, correlations, right = np.linalg.svd(whiten_x @ (x.T @ y / len(x)) @ whiten_y, full_matrices=False)
         weights = np.power(correlations, config.reweight)[:, None]
         maps = [weights * (left.T @ whiten_x), weights * (right @ whiten_y)]

@@ -53,10 +53,10 @@ class Checkpoint:
         """How many iterations of EM are done."""
         return sum(len(state.iterations) for state in self.states if state is not None)
 
-    def check(self, found: Mapping[str, str], shape: tuple[int, int, int]) -> None:
+    def check(self, found: Mapping[str, str], shape: tuple[int, int, int, int]) -> None:
         """Raise if there is something else to learn from than when the state was written.
 
-        The `shape`, words of EM's two sides and dimensions, is for files that someone made up.
+        The `shape`, words and dimensions of EM's two sides, is for files that someone made up.
         """
         for part, digest in found.items():
             if self.digests.get(part) != digest:
@@ -65,13 +65,14 @@ class Checkpoint:
             raise Changed("size of the vocabularies")
 
 
-def state_fits(state: State, shape: tuple[int, int, int]) -> bool:
-    """Check that a state is about so many words of each side, and dimensions."""
-    n_source, n_target, dimension = shape
+def state_fits(state: State, shape: tuple[int, int, int, int]) -> bool:
+    """Check that a state is about so many words and dimensions of each side."""
+    n_source, n_target, source_dimension, target_dimension = shape
     theta, matching = state.theta, state.matching
-    if theta.omega.shape != (theta.mu.size, dimension) or theta.mu.shape != (theta.mu.size,) or not state.iterations:
+    shared, target_map = theta.mu.size, theta.target_map
+    if theta.omega.shape != (shared, source_dimension) or theta.mu.shape != (shared,) or not state.iterations:
         return False
-    if theta.target_map is not None and theta.target_map.shape != theta.omega.shape:
+    if target_map is not None and target_map.shape != (shared, target_dimension):
         return False
     return matching is None or (
         matching.source.shape == matching.target.shape == (matching.source.size,)

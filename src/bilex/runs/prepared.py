@@ -10,7 +10,7 @@ import numpy as np
 
 from bilex.errors import BilexError, BilexWarning
 from bilex.matching.graph import RowPairs
-from bilex.methods import Method
+from bilex.methods import DEFAULT_METHOD, Method
 from bilex.model.prior import Prior
 from bilex.seeds.seed import Seed, SeedLike, find_seed
 from bilex.vectors.embeddings import Embeddings
@@ -81,10 +81,10 @@ def check_input(source: Embeddings, target: Embeddings, method: Method) -> None:
         if not finite.all():  # files do not hold such vectors
             word = side.words[int(np.argmin(finite))]
             raise BilexError(f"{label(side)}: the vector of {word!r} holds NaN or infinity; leave the word out")
-    if source.dimension != target.dimension:
+    if source.dimension != target.dimension and method.map.kind != "cca":
         raise BilexError(
-            f"{label(source)} has {source.dimension} dimensions and {label(target)} has {target.dimension}; "
-            "give vectors of the same dimension"
+            f"{label(source)} has {source.dimension} dimensions and {label(target)} has {target.dimension}, and "
+            f"{method.name} needs a square map; use the method {DEFAULT_METHOD}, or vectors of the same dimension"
         )
     visible = len(target.top(method.e_step.max_rank))
     if method.e_step.candidates > visible:
