@@ -65,7 +65,7 @@ class Training:
     @property
     def equal_dimensions(self) -> bool:
         """Whether a square map can lead from one language to the other."""
-        return self.source.shape[1] == self.target.shape[1]
+        return bool(self.source.shape[1] == self.target.shape[1])
 
     def fit(self, method: Method, pairs: RowPairs) -> Fit:
         """Run the method from the given pairs."""
