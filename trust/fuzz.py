@@ -25,7 +25,7 @@ import numpy as np
 import bilex
 from bilex.vectors.embeddings import Embeddings
 from tests.attacks.guard import Guard
-from trust.fuzz_targets import TARGETS
+from trust.fuzz_targets import TARGETS, fasttext_model
 
 __all__ = ["TITLE", "run"]
 
@@ -127,6 +127,7 @@ def measure(rows: int) -> list[list[Any]]:
             ("a.vec", "vectors"),
             ("a.vec.gz", "vectors"),
             ("a.bin", "vectors"),
+            ("fasttext.bin", "vectors"),
             ("a.npy", "vectors"),
             ("half.npy", "vectors"),
             ("a.safetensors", "vectors"),
@@ -157,6 +158,9 @@ def make_files(folder: Path, rows: int) -> None:
     bilex.induce(few, few, method="ruder2018", max_iterations=1).save(folder / "run")
     for name in ("a.vec", "a.bin", "a.safetensors"):
         made.save(folder / name)
+    matrix = np.concatenate([vectors, vectors[: rows // 10]])
+    model = fasttext_model([word.encode() for word in words], matrix.tobytes(), DIMENSION, rows // 10)
+    (folder / "fasttext.bin").write_bytes(model)
     (folder / "a.vec.gz").write_bytes(gzip.compress((folder / "a.vec").read_bytes(), 1))
     for name, matrix in (("a", vectors), ("half", vectors.astype(np.float16))):
         np.save(folder / f"{name}.npy", matrix)

@@ -23,7 +23,7 @@ import bilex
 from bilex.errors import BilexError
 from bilex.vectors.embeddings import Embeddings
 
-__all__ = ["LONGEST", "TARGETS", "Reader", "examples", "shrink_buffers"]
+__all__ = ["LONGEST", "TARGETS", "Reader", "examples", "fasttext_model", "shrink_buffers"]
 
 VEC = b"3 2\nthe 0.25 -0.5\nof 1e-3 2\nNew York +.5 4.\n"
 HEADER = b"source\ttarget\tscore\trank\tmutual\torigin\n"
@@ -159,6 +159,30 @@ def read_word2vec(reader: Reader, data: bytes) -> None:
     load(reader.write("a.bin", data))
 
 
+def fasttext_model(words: Iterable[bytes], matrix: bytes, dimension: int, bucket: int) -> bytes:
+    """Return a fastText model with n-grams of one to three characters."""
+    entries = [word + b"\0" + struct.pack("<qb", 1, 0) for word in words]
+    size = len(entries)
+    header = struct.pack("<2i12id", 793712314, 12, dimension, 5, 5, 1, 5, 1, 2, 2, bucket, 1, 3, 100, 1e-4)
+    dictionary = struct.pack("<3i2q", size, size, 0, size, -1) + b"".join(entries)
+    return header + dictionary + struct.pack("<?2q", False, size + bucket, dimension) + matrix
+
+
+def read_fasttext(reader: Reader, data: bytes) -> None:
+    """Read a whole file, or if the first byte is even one of which only the words and numbers are made up."""
+    from bilex.vectors.fasttext import open_fasttext
+
+    content = data[1:]
+    if data and not data[0] & 1:
+        words, _, matrix = content.partition(b"\n")
+        listed = words.split(b" ")
+        content = fasttext_model(listed, matrix, 2, max(len(matrix) // 8 - len(listed), 0))
+    path = reader.write("b.bin", content)
+    load(path)
+    vector = open_fasttext(path).vector("aéb")
+    assert vector is None or np.isfinite(vector).all()
+
+
 def read_npy(reader: Reader, data: bytes) -> None:
     """Take the number of words from the first byte; put the magic and the header's length before the rest, if even."""
     reader.write("a.vocab", b"".join(b"%d\n" % word for word in range(data[0] % 5 if data else 0)))
@@ -256,6 +280,7 @@ TARGETS: dict[str, Callable[[Reader, bytes], None]] = {
     "text": read_text,
     "gzip": read_gzip,
     "word2vec": read_word2vec,
+    "fasttext": read_fasttext,
     "npy": read_npy,
     "vocabulary": read_vocabulary,
     "safetensors": read_safetensors,
@@ -301,6 +326,7 @@ def entries_of(info: Any) -> list[tuple[bytes, bytes]]:
 def examples(name: str, folder: Path) -> list[bytes]:
     """Return inputs that a target accepts, or nearly, to start from."""
     binary = b"2 2\na " + struct.pack("<2f", 1, 2) + b"\nbc " + struct.pack("<2f", 3, -4) + b"\n"
+    model = fasttext_model([b"a", b"</s>"], struct.pack("<8f", *range(8)), 2, 2)
     npy = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }\n" + struct.pack("<4f", 1, 2, 3, 4)
     tensors = {
         "vectors": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},
@@ -324,6 +350,7 @@ def examples(name: str, folder: Path) -> list[bytes]:
         ],
         "gzip": [b"\1\0" + VEC, b"\3\x30" + VEC, b"\5\0" + VEC, b"\0\0" + gzip.compress(VEC, mtime=0)],
         "word2vec": [binary, b"2 2\na " + struct.pack("<2f", 1, 2) + b"b " + struct.pack("<2f", 3, -4)],
+        "fasttext": [b"\1" + model, b"\0a b\xc3\xa9\n" + struct.pack("<10f", *range(10))],
         "npy": [b"\2" + npy, b"\2" + npy.replace(b"<f4", b">f2").replace(b"False", b"True")],
         "vocabulary": [b"a\nb\nc\n", b"a 10\nb 9\nc 8\n", b"a\t10\r\nb\t9\r\n\r\n\r\n"],
         "safetensors": [b"\0" + packed, b"\0" + packed.replace(b"F32", b"BF16").replace(b"[2, 2]", b"[2, 4]")],

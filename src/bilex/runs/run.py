@@ -159,7 +159,7 @@ class Run:
     def subwords(self, model: str | os.PathLike[str] | FastText, *, reverse: bool = False) -> Subwords:
         """Read the fastText model that the source vectors (with `reverse`, the target's) came from.
 
-        With it, words outside the vocabulary are translated too; needs ``pip install 'bilex[fasttext]'``.
+        With it, words outside the vocabulary are translated too.
         """
         method = self.info.get("configuration", {}).get("method", {})
         return Subwords.of(model, self.target if reverse else self.source, method)

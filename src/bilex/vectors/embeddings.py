@@ -125,8 +125,8 @@ def load(
     ----------
     path
         A file: word2vec, fastText or GloVe text or word2vec binary, plain or gzipped; ``.npy``,
-        ``.safetensors`` or a fastText model (``pip install 'bilex[fasttext]'``). Or an object: `Embeddings`, or
-        anything with ``vectors`` and either ``index_to_key``, as gensim's ``KeyedVectors`` has, or ``words``.
+        ``.safetensors`` or a fastText model. Or an object: `Embeddings`, or anything with ``vectors`` and either
+        ``index_to_key``, as gensim's ``KeyedVectors`` has, or ``words``.
     limit
         How many words to read from the top, where the most frequent ones are; None reads all.
     vocabulary

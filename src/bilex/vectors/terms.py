@@ -65,7 +65,7 @@ class Subwords:
         if missing is not None:
             raise OtherModelError(model, words, f"it does not know {missing!r}")
         rows = np.array([model.rows[word] for word in words.words], np.int64)
-        known = Embeddings(words.words, np.ascontiguousarray(model.vectors[rows]))
+        known = Embeddings(words.words, model.vectors(rows))
         steps = []
         for name in basic_steps(str(method.get("normalise", "unit,centre,unit"))):
             steps.append((name, known.vectors.mean(axis=0, dtype=np.float64) if name == "centre" else None))
@@ -73,7 +73,7 @@ class Subwords:
         found = cls(model, tuple(steps), float(method.get("orthography", 0)))
         ours = found.with_spelling(known.words, known.vectors)
         if ours.shape != words.vectors.shape:
-            raise OtherModelError(model, words, f"its vectors have {model.vectors.shape[1]} dimensions")
+            raise OtherModelError(model, words, f"its vectors have {model.dimension} dimensions")
         cosine = float(np.einsum("ij,ij->i", unit(ours), unit(words.vectors)).mean())
         if cosine < MIN_MEAN_COSINE:
             raise OtherModelError(model, words, f"its vectors differ (mean cosine {cosine:.3f})")
