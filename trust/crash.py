@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bilex.errors import BilexError
-from bilex.files.run_directory import CHECKPOINT
+from bilex.files.ownership import CHECKPOINT
 from bilex.runs.run import Run
 from tests.languages import make_languages, write_vec
 from trust.fork_server import FinishedCommand, ForkServer

@@ -250,7 +250,7 @@ def read_run(reader: Reader, data: bytes) -> None:
     The first byte chooses the place: a whole file, an entry of ``run.json``, or the model behind its header's length.
     """
     from bilex.confidence.verdict import judge
-    from bilex.files.run_directory import LEXICON, MANIFEST, MODEL
+    from bilex.files.ownership import LEXICON, MANIFEST, MODEL
     from bilex.report.reproduce import circumstances, command_line, inputs, settings
     from bilex.runs.run import Run
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bilex.files.run_directory import file_sha256
+from bilex.files.ownership import file_sha256
 from tests.languages import make_languages
 
 __all__ = [

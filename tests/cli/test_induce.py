@@ -202,7 +202,7 @@ def test_threads_in_the_environment_are_checked(bilex: Bilex, work: Path, monkey
         ("src.vec/run", "src.vec/run: cannot be written (Not a directory); choose another place with -o"),
         ("nowhere/run", "nowhere/run: cannot be written (No such file or directory); choose another place"),
         ("project", "project: exists and is not a run of bilex; choose another place with -o"),
-        ("mixed", "mixed: holds 'notes.txt', which is not part of a run; move that, or choose another place"),
+        ("mixed", "mixed: holds 'notes.txt'"),
         (".", ".: the current folder cannot be replaced; choose another place with -o"),
         ("x" * 300, "cannot be written (File name too long)"),
     ],

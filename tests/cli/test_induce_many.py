@@ -145,12 +145,16 @@ def test_only_what_bilex_wrote_is_replaced(folder: Path, bilex: Bilex) -> None:
     refused(bilex(*again), "holds review.sqlite, a person's review, which would be lost")
     (folder / "out" / "a-b" / "review.sqlite").unlink()
     (folder / "out" / "mine.txt").write_text("mine")
-    refused(bilex(*again), "holds 'mine.txt', which was not written by bilex; move it, or choose another place with -o")
+    refused(bilex(*again), "holds 'mine.txt', which bilex did not write; move it, or choose another place with -o")
     (folder / "out" / "mine.txt").unlink()
+    triples = (folder / "out" / "triples.tsv").read_bytes()
+    (folder / "out" / "triples.tsv").write_bytes(triples + b"a note of mine")
+    refused(bilex(*again), "triples.tsv")
+    (folder / "out" / "triples.tsv").write_bytes(triples)
     assert bilex(*again) == (0, "", "")
     for place in ("a.vec", "out/a-b"):
         outcome = bilex("induce-many", "a.vec", "b.vec", "c.vec", "-o", place, *FAST)
-        refused(outcome, "was not written by `bilex induce-many`")
+        refused(outcome, "choose another place with -o")
     for content in ("", "[]", '{"files": 3}', "\udcff"):
         (folder / "out" / "many.json").write_text(content, "utf-8", "surrogateescape")
         refused(bilex(*again), "was not written by `bilex induce-many`")

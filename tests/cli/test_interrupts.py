@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from bilex.cli.interrupts import ExitMessage
 
 INSTALL = "import signal; from bilex.cli import interrupts; interrupts.install_signal_handlers()"
@@ -75,10 +77,15 @@ def test_an_ignored_interrupt_stays_ignored() -> None:
     assert done.stdout.strip() == str(signal.SIG_IGN)
 
 
-def test_sigterm_is_an_exit() -> None:
-    code = f"{INSTALL}; signal.raise_signal(signal.SIGTERM)"
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_end_is_an_exit_that_removes_temporary_files(number: signal.Signals, tmp_path: Path) -> None:
+    code = f"""{INSTALL}
+from bilex.files.run_directory import run_directory
+with run_directory({str(tmp_path / "run")!r}):
+    signal.raise_signal({number:d})"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (143, "")
+    assert (done.returncode, done.stderr) == (128 + number, "")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_exit_message_follows_the_run(tmp_path: Path) -> None:

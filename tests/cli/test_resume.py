@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bilex import cli
-from bilex.files.run_directory import CHECKPOINT
+from bilex.files.ownership import CHECKPOINT
 from bilex.runs import checkpoints
 from tests.cli.helpers import Bilex, contents, refused
 

@@ -114,3 +114,30 @@ def test_the_reporter_counts_all_cells_and_estimates_the_rest(tmp_path: Path) ->
     run_grid(CELLS[:2], Counting(), path)
     run_grid(CELLS, Counting(), path, Recording())
     assert stages == [("cell 3 of 5: 2", False), ("cell 4 of 5: 3", True), ("cell 5 of 5: 4", True)]
+
+
+def test_who_is_refused_leaves_the_first_ones_file(tmp_path: Path) -> None:
+    """Also while it is empty, in the first cell."""
+    path = tmp_path / "grid.jsonl"
+    with open_log(path) as file:
+        with pytest.raises(BilexError, match="another bilex"), open_log(path):
+            pytest.fail("both write")
+        assert path.exists()
+        file.write(b"{}\n")
+    assert path.read_bytes() == b"{}\n"
+
+
+def test_a_file_that_another_removed_before_the_lock_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "grid.jsonl"
+    opened = Path.open
+
+    def remove_after(self: Path, mode: str) -> Any:
+        file = opened(self, mode)
+        self.unlink()
+        return file
+
+    monkeypatch.setattr(Path, "open", remove_after)
+    with pytest.raises(BilexError, match="another bilex"), open_log(path):
+        pytest.fail("what is written now is in no folder")

@@ -52,3 +52,60 @@ def test_a_folder_in_the_way(tmp_path: Path) -> None:
     with pytest.raises(BilexError, match="cannot be written"):
         atomic_write_text(tmp_path / "a", "")
     assert list(tmp_path.iterdir()) == [tmp_path / "a"]
+
+
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    for old in ("old", None):
+        if old:
+            (tmp_path / "there" / "file").write_text(old)
+        (tmp_path / "link").symlink_to("there/file")
+        atomic_write_text(tmp_path / "link", "new")
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "there" / "file").read_text() == "new"
+        for path in (tmp_path / "link", tmp_path / "there" / "file"):
+            path.unlink()
+
+
+def test_a_file_keeps_its_permissions(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("secret")
+    (tmp_path / "a").chmod(0o600)
+    atomic_write_text(tmp_path / "a", "also secret")
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with a name")
+def test_a_pipe_and_a_device_are_written_to(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+        atomic_write_text(tmp_path / name, "new")
+        assert os.read(reading, 10) == b"new"
+        os.close(reading)
+        assert (tmp_path / "pipe").is_fifo()
+    reading, writing = os.pipe()
+    atomic_write_text(f"/dev/fd/{writing}", "new")  # as a shell's >(command)
+    assert os.read(reading, 10) == b"new"
+    with (tmp_path / "log").open("ab") as log:
+        log.write(b"old ")
+        log.flush()
+        atomic_write_text(f"/dev/fd/{log.fileno()}", "new")  # as -o /dev/stdout >> log
+    assert (tmp_path / "log").read_bytes() == b"old new"
+    (tmp_path / "null").symlink_to(os.devnull)
+    atomic_write_text(tmp_path / "null", "new")
+    assert (tmp_path / "null").is_char_device()
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", "link", "log", "null"}
+
+
+def test_a_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "disk").write_text("a file system")
+    monkeypatch.setattr(Path, "is_block_device", lambda path: path.name == "disk")
+    with pytest.raises(BilexError, match="disk"):
+        atomic_write_text(tmp_path / "disk", "new")
+    assert (tmp_path / "disk").read_text() == "a file system"
+
+
+def test_an_error_of_a_file_that_is_read_is_not_blamed_on_the_one_that_is_written(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="input"), atomic_write(tmp_path / "a") as file:
+        file.write((tmp_path / "input").read_bytes())

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bilex.errors import BilexError
 from bilex.files import folders
 from bilex.files.folders import exchange, new_folder, replace_folder
 
@@ -90,8 +91,9 @@ def test_the_folder_of_a_running_process_is_kept(place: Path) -> None:
     )
     assert living.stdout is not None
     theirs = Path(living.stdout.readline().strip())
-    with new_folder(place):
-        assert names(theirs) == ["large"]
+    with pytest.raises(BilexError, match="another bilex"), new_folder(place):
+        pytest.fail("both would write checkpoints there")
+    assert names(theirs) == ["large"]
     living.communicate()
     assert names(place.parent) == ["run"]
 
@@ -133,3 +135,17 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(OSError), new_folder(tmp_path / "no" / "run"):
         pytest.fail("where should it be?")
     assert os.listdir(tmp_path) == []  # noqa: PTH208
+
+
+def test_permissions_are_those_of_any_new_folder_or_of_the_old_one(place: Path) -> None:
+    mask = os.umask(0o077)
+    try:
+        with new_folder(place.parent / "new") as folder:
+            replace_folder(folder, place.parent / "new")
+    finally:
+        os.umask(mask)
+    assert (place.parent / "new").stat().st_mode & 0o777 == 0o700
+    place.chmod(0o750)
+    with new_folder(place) as folder:
+        replace_folder(folder, place)
+    assert place.stat().st_mode & 0o777 == 0o750

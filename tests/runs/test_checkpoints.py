@@ -15,7 +15,7 @@ from safetensors.numpy import load, save
 
 import bilex
 from bilex.errors import BilexError, InputError
-from bilex.files.run_directory import CHECKPOINT
+from bilex.files.ownership import CHECKPOINT
 from bilex.runs.checkpoints import Changed, Checkpoint, checksum, read_checkpoint, write_checkpoint
 from bilex.search.local import LocalEngine
 from bilex.vectors.embeddings import Embeddings

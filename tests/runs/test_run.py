@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 from collections.abc import Callable
@@ -15,20 +16,28 @@ from safetensors.numpy import load_file, save_file
 
 import bilex
 from bilex.errors import BilexError, InputError
-from bilex.files.run_directory import file_sha256, run_directory
+from bilex.experiments.grid import run_grid
+from bilex.files.ownership import file_sha256
+from bilex.files.run_directory import run_directory
+from bilex.report.page import write_report
 from tests.languages import make_languages
 
 ODD_WORDS = ['"quoted"', "no\u00a0break", "👩‍👧", "שלום", "مرحبا", "new york", "e\u0301", "\u2028", "\\t", "'", "#"]
 FILES = {"lexicon.tsv", "model.safetensors", "run.json"}
 
 
-@pytest.fixture(scope="module")
-def run() -> bilex.Run:
+@functools.cache
+def make_small_run() -> bilex.Run:
     languages = make_languages(120, 12, 30)
     names = dict(zip(languages.source.words[5:], ODD_WORDS, strict=False))
     words = tuple(names.get(word, word) for word in languages.source.words)
     source = bilex.Embeddings(words, languages.source.vectors, name="eń")
     return bilex.induce(source, languages.target, languages.gold[40:80], "ruder2018", max_rank=100, complete=True)
+
+
+@pytest.fixture(scope="module")
+def run() -> bilex.Run:
+    return make_small_run()
 
 
 @pytest.fixture
@@ -109,7 +118,7 @@ def test_a_gold_file_without_a_known_word_is_named(run: bilex.Run, tmp_path: Pat
 
 
 def test_an_existing_run_is_replaced(run: bilex.Run, saved: Path) -> None:
-    (saved / "report.html").write_text("of the old run")
+    write_report(run, saved / "report.html")
     run.save(saved)
     assert set(contents(saved)) == FILES
     assert [path.name for path in saved.parent.iterdir()] == ["run"]
@@ -119,7 +128,7 @@ def test_an_empty_folder_and_a_link_to_a_run_are_filled(run: bilex.Run, saved: P
     (saved.parent / "empty").mkdir()
     run.save(saved.parent / "empty")
     assert set(contents(saved.parent / "empty")) == FILES
-    (saved / "report.html").write_text("of the old run")
+    write_report(run, saved / "report.html")
     (saved.parent / "link").symlink_to("run")
     run.save(saved.parent / "link")
     assert (saved.parent / "link").is_symlink()
@@ -174,6 +183,34 @@ def place_foreign_file_in_a_run(folder: Path) -> Path:
     return folder / "other"
 
 
+def place_somebodys_lexicon(folder: Path) -> Path:
+    (folder / "theirs").mkdir()
+    (folder / "theirs" / "run.json").write_text("{}\n")
+    (folder / "theirs" / "lexicon.tsv").write_text("mine")
+    return folder / "theirs"
+
+
+def place_somebodys_checkpoint(folder: Path) -> Path:
+    (folder / "theirs").mkdir()
+    save_file({"weights": np.zeros(3)}, folder / "theirs" / "checkpoint.safetensors")
+    return folder / "theirs"
+
+
+def place_changed(name: str) -> Callable[[Path], Path]:
+    def place(folder: Path) -> Path:
+        make_small_run().save(folder / "run")
+        with (folder / "run" / name).open("a") as file:
+            file.write("a note of mine")
+        return folder / "run"
+
+    return place
+
+
+def place_inside_a_run(folder: Path) -> Path:
+    make_small_run().save(folder / "run")
+    return folder / "run" / "inside"
+
+
 def place_current_folder(folder: Path) -> Path:
     return Path()
 
@@ -197,6 +234,10 @@ def place_dangling_link(folder: Path) -> Path:
         place_file,
         place_other_folder,
         place_foreign_file_in_a_run,
+        place_somebodys_lexicon,
+        place_somebodys_checkpoint,
+        *map(place_changed, ("lexicon.tsv", "model.safetensors", "run.json", "report.html", "cycles.tsv")),
+        place_inside_a_run,
         place_current_folder,
         place_no_parent,
         place_under_a_file,
@@ -222,6 +263,22 @@ def test_what_appears_in_the_place_during_the_run_is_kept(run: bilex.Run, tmp_pa
         (tmp_path / "new").mkdir()
         (tmp_path / "new" / "thesis.tex").write_text("years of work")
     assert contents(tmp_path) == {"new/thesis.tex": b"years of work"}
+
+
+@pytest.mark.parametrize("name", ["lexicon.tsv", "run.json", "review.sqlite", "checkpoint.safetensors", "new.tsv"])
+def test_nothing_else_is_written_into_a_run(run: bilex.Run, saved: Path, name: str) -> None:
+    """Not by the report, an export or a sweep, and not through a link."""
+    (saved / "review.sqlite").write_bytes(b"a person's work")
+    before = contents(saved)
+    (saved.parent / "link").symlink_to(saved / name)
+    for path in (saved / name, saved.parent / "link"):
+        with pytest.raises(BilexError, match="only its own files"):
+            write_report(run, path)
+        with pytest.raises(BilexError, match="only its own files"):
+            run.lexicon.save(path)
+    with pytest.raises(BilexError, match="only its own files"):
+        run_grid([], lambda _: {}, saved / name)
+    assert contents(saved) == before
 
 
 # Damage

@@ -15,7 +15,7 @@ from bilex.errors import BilexError, InputError
 from bilex.lexicon.lexicon import Lexicon
 from bilex.lexicon.reviewed import read_reviewed
 from bilex.web.explorer import Explorer
-from bilex.web.retraining import changed_pairs, next_run_name, retrain
+from bilex.web.retraining import changed_pairs, claim_next_run, retrain
 
 
 def induced(run: bilex.Run) -> set[tuple[str, str]]:
@@ -163,9 +163,9 @@ def test_closing_the_server_stops_it(client: TestClient, explorer: Explorer, fol
 def test_the_next_run_has_the_next_free_number(tmp_path: Path) -> None:
     for name in ("en-fr", "en-fr-2", "en-fr-3", "wiki-2020"):
         (tmp_path / name).mkdir()
-    assert next_run_name(tmp_path / "en-fr").name == "en-fr-4"
-    assert next_run_name(tmp_path / "en-fr-2").name == "en-fr-4"
-    assert next_run_name(tmp_path / "wiki-2020").name == "wiki-2020-2"
+    assert claim_next_run(tmp_path / "en-fr").name == "en-fr-4"
+    assert claim_next_run(tmp_path / "en-fr-2").name == "en-fr-5"  # another explorer has en-fr-4 now
+    assert claim_next_run(tmp_path / "wiki-2020").name == "wiki-2020-2"
 
 
 def test_changed_pairs() -> None:

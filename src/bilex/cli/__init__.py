@@ -105,9 +105,9 @@ def report_error(error: BaseException) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FAILED
         case OSError():
-            message = f"{error.filename or 'output'}: {error.strerror or error}"
+            message = f"{error.filename or 'output'}: {error.strerror or error}{exit_message.after_error()}"
         case MemoryError():
-            message = "out of memory; read fewer words with --limit"
+            message = f"out of memory; read fewer words with --limit{exit_message.after_error()}"
         case _ if os.environ.get("BILEX_DEBUG"):
             raise error
         case _:

@@ -65,7 +65,8 @@ def induce(
     from bilex.cli.estimate import estimate_run
     from bilex.cli.progress import show_progress
     from bilex.confidence.signs import FAILED
-    from bilex.files.run_directory import LEXICON, run_directory
+    from bilex.files.ownership import LEXICON
+    from bilex.files.run_directory import run_directory
     from bilex.induction import induce as learn
     from bilex.report.page import REPORT, write_report
     from bilex.runs.checkpoints import read_checkpoint
@@ -186,7 +187,7 @@ def find_path(path: str, folder: str) -> str:
 
 def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> Callable[[Checkpoint], None]:
     """Return the function that stores the checkpoints of a run; from the first one on, an exit tells how to resume."""
-    from bilex.files.run_directory import CHECKPOINT
+    from bilex.files.ownership import CHECKPOINT
     from bilex.runs.checkpoints import write_checkpoint
 
     run, how_to_resume = Path(place).resolve(), f"go on with `bilex induce --resume {quote(place)}`"

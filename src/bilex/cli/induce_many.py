@@ -183,7 +183,7 @@ def write_hub_vectors(run: Run, folder: Path, ending: str) -> None:
 def write_summary(folder: Path, many: Many, summary: dict[str, Any]) -> None:
     """Write the cycles, the triples and the summary, which lists all files."""
     from bilex.files.atomic import atomic_write_text
-    from bilex.files.run_directory import CYCLES
+    from bilex.files.ownership import CYCLES, file_sha256
 
     for pair, cycles in many.cycles.items():
         cycles.save(folder / "-".join(pair) / CYCLES)
@@ -193,30 +193,29 @@ def write_summary(folder: Path, many: Many, summary: dict[str, Any]) -> None:
         lines.append("\t".join((*triple.languages, str(triple.returned), str(triple.agreed), share)))
     atomic_write_text(folder / TRIPLES, "\n".join(lines) + "\n")
     files = sorted({SUMMARY, *(path.name for path in folder.iterdir())})
-    text = json.dumps({**summary, "files": files}, indent=2, ensure_ascii=False, allow_nan=False)
+    checksums = {name: file_sha256(folder / name) for name in files if (folder / name).is_file()}
+    text = json.dumps(
+        {**summary, "files": files, "checksums": checksums}, indent=2, ensure_ascii=False, allow_nan=False
+    )
     atomic_write_text(folder / SUMMARY, text + "\n")
 
 
-def check_many_replaceable(place: Path) -> None:
-    """Raise unless the place is free, empty, or holds nothing but the files of an earlier `bilex induce-many`."""
-    from bilex.files.run_directory import check_replaceable
+def check_many_replaceable(place: Path) -> bool:
+    """Return whether an earlier `bilex induce-many` is replaced; raise if the place holds anything else."""
+    from bilex.files.ownership import ELSEWHERE, check_not_current, check_replaceable, file_sha256
 
-    elsewhere = "choose another place with -o"
-    if place.is_symlink() and not place.exists():
-        raise BilexError(f"{place}: the link leads nowhere; {elsewhere}")
-    if not place.exists() or (place.is_dir() and not any(place.iterdir())):
-        return
+    if not place.is_dir() or not any(place.iterdir()):
+        return check_replaceable(place)
     try:
-        written = set(json.loads((place / SUMMARY).read_text("utf-8"))["files"])
+        checksums = dict(json.loads((place / SUMMARY).read_text("utf-8"))["checksums"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise BilexError(f"{place}: exists and was not written by `bilex induce-many`; {elsewhere}") from None
-    if place.resolve() in (Path.cwd(), *Path.cwd().parents):
-        raise BilexError(f"{place}: the current folder cannot be replaced; {elsewhere}")
+        raise BilexError(f"{place}: exists and was not written by `bilex induce-many`; {ELSEWHERE}") from None
+    check_not_current(place)
     for path in sorted(place.iterdir()):
-        if path.name not in written:
-            raise BilexError(f"{place}: holds {path.name!r}, which was not written by bilex; move it, or {elsewhere}")
-        if path.is_dir():
-            check_replaceable(path)
+        is_ours = path.is_file() and (path.name == SUMMARY or checksums.get(path.name) == file_sha256(path))
+        if not is_ours and not (path.is_dir() and check_replaceable(path)):
+            raise BilexError(f"{place}: holds {path.name!r}, which bilex did not write; move it, or {ELSEWHERE}")
+    return True
 
 
 def summary_lines(summary: dict[str, Any], place: str) -> list[str]:

@@ -57,11 +57,19 @@ exit_message = ExitMessage()
 
 
 def install_signal_handlers() -> None:
-    """Record and raise SIGINT, unless it is ignored as in a shell's background job; turn SIGTERM into SystemExit."""
+    """Record and raise SIGINT, unless it is ignored as in a shell's background job; exit on SIGTERM and SIGHUP."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, raise_interrupt)
         sys.unraisablehook = resend_dropped_interrupt
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exception, so that temporary files are removed
+    ending = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]  # the terminal is closed
+    for number in ending:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, exit_on_signal)
+
+
+def exit_on_signal(number: int, frame: FrameType | None) -> None:
+    """Raise an exception, so that temporary files are removed."""
+    sys.exit(128 + number)
 
 
 def raise_interrupt(number: int, frame: FrameType | None) -> None:

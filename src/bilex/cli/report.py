@@ -25,7 +25,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
     from bilex.cli.progress import show_progress
     from bilex.confidence.signs import SOUND
     from bilex.errors import InputError
-    from bilex.files.run_directory import MANIFEST
+    from bilex.files.ownership import MANIFEST
     from bilex.report.page import REPORT, write_report
     from bilex.runs.run import Run
     from bilex.search.engines import find_engine

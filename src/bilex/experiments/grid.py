@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 from bilex.em.context import Reporter
 from bilex.errors import BilexError, BilexWarning
+from bilex.files.ownership import check_output
 
 Result = dict[str, Any]
 
@@ -65,14 +66,15 @@ def run_grid(
 def open_log(path: Path) -> Iterator[BinaryIO]:
     """Open the file for reading and appending, locked for this process; remove it again if it stays empty."""
     folder_is_new = not path.parent.exists()
+    check_output(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a+b")
     except OSError as error:
         raise BilexError(f"{path}: cannot be written ({error.strerror}); choose another place with -o") from None
     with file:
+        lock_file(path, file)  # who is refused touches nothing
         try:
-            lock_file(path, file)
             yield file
         finally:
             file.seek(0, os.SEEK_END)
@@ -91,8 +93,14 @@ def lock_file(path: Path, file: BinaryIO) -> None:
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise BilexError(f"{path}: another bilex is writing to it; wait for it, or choose another -o") from None
+    except BlockingIOError:
+        is_ours = False
+    except OSError:  # a file system without locks
+        return
+    else:  # another that stayed empty may have removed it since it was opened
+        is_ours = path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
+    if not is_ours:
+        raise BilexError(f"{path}: another bilex is writing to it; wait for it, or choose another -o")
 
 
 def read_results(path: Path, file: BinaryIO) -> dict[str, Result]:

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from bilex.errors import BilexError
-from bilex.files.run_directory import file_sha256
+from bilex.files.ownership import file_sha256
 from bilex.seeds.dictionaries import read_pairs
 from bilex.seeds.seed import IDENTICAL, NUMERALS, find_seed
 from bilex.vectors.embeddings import Embeddings, load

@@ -10,12 +10,15 @@ import contextlib
 import ctypes
 import os
 import re
+import secrets
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from bilex.errors import BilexError
 from bilex.files.atomic import sync_folder
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # constants of Linux
@@ -26,16 +29,19 @@ def new_folder(place: Path) -> Iterator[Path]:
     """Yield an empty folder beside `place`, which is removed when the block ends unless it was moved."""
     with contextlib.ExitStack() as stack:
         with locked(place.parent):  # so that no other process finds the folder before it is locked
-            remove_abandoned(place)
-            folder = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
+            if remove_abandoned(place):
+                raise BilexError(f"{place}: another bilex is writing to it; wait for it, or choose another -o")
+            folder = place.parent / f".{place.name}.{secrets.token_hex(4)}.part"
+            folder.mkdir()  # with the permissions that the process's mask leaves
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             stack.enter_context(locked(folder))
-        folder.chmod(0o755)
         yield folder
 
 
 def replace_folder(new: Path, place: Path) -> None:
     """Move a folder to its place; what was there is then in the place of the new one, or removed."""
+    with contextlib.suppress(OSError):  # there is nothing, or its system has no permissions
+        new.chmod(stat.S_IMODE(place.stat().st_mode))
     if not place.exists():
         new.rename(place)
     elif not exchange(new, place):
@@ -65,8 +71,15 @@ def exchange(one: Path, other: Path) -> bool:
     return bool(rename(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) == 0)
 
 
-def remove_abandoned(place: Path) -> None:
-    """Remove what killed processes left beside `place`; undo a move in the middle of which one was killed."""
+def remove_abandoned(place: Path) -> bool:
+    """Remove what killed processes left beside `place`, undo a move in the middle of which one was killed.
+
+    Returns
+    -------
+    bool
+        Whether a process that lives is writing to the place.
+    """
+    is_busy = False
     temporary_name = re.compile(rf"\.{re.escape(place.name)}\.[a-z0-9_]{{8}}\.(?:part|old)")
     for folder in [path for path in place.parent.iterdir() if temporary_name.fullmatch(path.name) and path.is_dir()]:
         if folder.suffix == ".old" and not place.exists():
@@ -75,23 +88,27 @@ def remove_abandoned(place: Path) -> None:
         with contextlib.suppress(OSError), locked(folder, only_if_free=True) as free:
             if free:
                 shutil.rmtree(folder, ignore_errors=True)
+            is_busy = is_busy or free is False
+    return is_busy
 
 
 @contextlib.contextmanager
-def locked(folder: Path, *, only_if_free: bool = False) -> Iterator[bool]:
-    """Hold the lock on a folder, which ends with the process; yield whether it is held. Not every system has locks."""
+def locked(folder: Path, *, only_if_free: bool = False) -> Iterator[bool | None]:
+    """Hold the lock on a folder, which ends with the process; yield whether it is held, None without locks."""
     try:
         import fcntl
     except ImportError:
-        yield False
+        yield None
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        held = True
+        held: bool | None = True
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | (fcntl.LOCK_NB if only_if_free else 0))
-        except OSError:
+        except BlockingIOError:
             held = False
+        except OSError:
+            held = None
         yield held
     finally:
         os.close(descriptor)

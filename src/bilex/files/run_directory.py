@@ -8,7 +8,6 @@ then moved into its place.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -23,13 +22,11 @@ from bilex.errors import BilexError, InputError
 from bilex.files.atomic import atomic_write_text
 from bilex.files.folders import new_folder, replace_folder
 from bilex.files.manifest import parse_manifest
+from bilex.files.ownership import CHECKPOINT, LEXICON, MANIFEST, MODEL, check_replaceable, file_sha256
 from bilex.files.streams import refuse_special_file
 from bilex.files.tensors import atomic_write_tensors, safetensors_header, unpack_words, words_are_short
 
 FORMAT = 1
-LEXICON, MODEL, MANIFEST = "lexicon.tsv", "model.safetensors", "run.json"
-CHECKPOINT = "checkpoint.safetensors"  # of a run that is not finished; see bilex.runs.checkpoints
-CYCLES = "cycles.tsv"  # what `bilex induce-many` adds
 TENSORS = {  # name: type, and shape: n source words of d dimensions, m target words of e, in a space of k
     "omega": ("float64", "kd"),
     "mu": ("float64", "k"),
@@ -44,19 +41,16 @@ TENSORS = {  # name: type, and shape: n source words of d dimensions, m target w
     "target_nearest": ("int64", "m"),
 }
 OPTIONAL_TENSOR = "target_map"  # only if the target's side is mapped too
-REVIEWS = "review.sqlite"  # a person's work: never deleted
-SQLITE_SUFFIXES = ("", "-journal", "-wal", "-shm")
-REPLACEABLE_FILES = {LEXICON, MODEL, MANIFEST, "report.html", CYCLES, CHECKPOINT}
 
 
 @contextlib.contextmanager
-def run_directory(path: str | os.PathLike[str], check: Callable[[Path], None] | None = None) -> Iterator[Path]:
+def run_directory(path: str | os.PathLike[str], check: Callable[[Path], bool] = check_replaceable) -> Iterator[Path]:
     """Yield a new folder that takes the place of `path` if the block succeeds, and is removed if not.
 
     It is made at once, so that a place that cannot be written to is noticed before the work, not after it. `check`
     raises if what is there must be kept; by default everything but a run is kept.
     """
-    named, check = Path(path), check or check_replaceable
+    named = Path(path)
     with contextlib.ExitStack() as stack:
         try:
             check(named)
@@ -64,32 +58,12 @@ def run_directory(path: str | os.PathLike[str], check: Callable[[Path], None] | 
             folder = stack.enter_context(new_folder(place))
         except OSError as error:
             raise BilexError(f"{named}: cannot be written ({error.strerror}); choose another place with -o") from None
+        yield folder
         try:
-            yield folder
             check(place)  # again: the run took its time
             replace_folder(folder, place)
         except OSError as error:
             raise BilexError(f"{named}: cannot be written ({error.strerror or error}); check the disk") from error
-
-
-def check_replaceable(place: Path) -> None:
-    """Raise if the place holds anything but a run, or a run with a review."""
-    elsewhere = "choose another place with -o"
-    if place.is_symlink() and not place.exists():
-        raise BilexError(f"{place}: the link leads nowhere; {elsewhere}")
-    if not place.exists():
-        return
-    if not place.is_dir():
-        raise BilexError(f"{place}: exists and is not a run of bilex; {elsewhere}")
-    if place.resolve() in (Path.cwd(), *Path.cwd().parents):
-        raise BilexError(f"{place}: the current folder cannot be replaced; {elsewhere}")
-    names = {entry.name for entry in place.iterdir()}
-    if names & {REVIEWS + ending for ending in SQLITE_SUFFIXES}:
-        raise BilexError(f"{place}: holds {REVIEWS}, a person's review, which would be lost; {elsewhere}")
-    if names and not names & {MANIFEST, CHECKPOINT}:
-        raise BilexError(f"{place}: exists and is not a run of bilex; {elsewhere}")
-    if foreign := sorted(names - REPLACEABLE_FILES):
-        raise BilexError(f"{place}: holds {foreign[0]!r}, which is not part of a run; move that, or {elsewhere}")
 
 
 def write_manifest(folder: Path, info: Mapping[str, Any]) -> None:
@@ -183,9 +157,3 @@ def verified_file(folder: Path, name: str, info: dict[str, Any]) -> Path:
     if file_sha256(path) != info["files"].get(name):
         raise InputError(path, "the file is damaged or was changed after the run", "run `bilex induce` again")
     return path
-
-
-def file_sha256(path: str | os.PathLike[str]) -> str:
-    """Compute the SHA-256 of a file's content."""
-    with open(path, "rb") as file:  # noqa: PTH123 (a path as the user gave it)
-        return hashlib.file_digest(file, "sha256").hexdigest()

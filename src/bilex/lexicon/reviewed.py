@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from bilex.errors import InputError
-from bilex.files.run_directory import LEXICON, MANIFEST, REVIEWS, read_manifest, verified_file
+from bilex.files.ownership import LEXICON, MANIFEST, REVIEWS
+from bilex.files.run_directory import read_manifest, verified_file
 from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.lexicon.reviews import ACCEPTED, NO_TARGET, UNDECIDED, Decision, Reviews, WordPair
 

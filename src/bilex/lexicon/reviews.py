@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bilex.errors import BilexError, InputError
-from bilex.files.run_directory import REVIEWS
+from bilex.files.ownership import REVIEWS
 from bilex.lexicon.review_database import connect, sqlite_errors
 
 ACCEPTED, REJECTED, CORRECTED, UNDECIDED = "accepted", "rejected", "corrected", "undecided"

@@ -16,7 +16,7 @@ import numpy as np
 
 from bilex.errors import InputError
 from bilex.files.atomic import atomic_write_text
-from bilex.files.run_directory import CYCLES
+from bilex.files.ownership import CYCLES
 from bilex.lexicon.lexicon import Lexicon
 from bilex.lexicon.text import tsv_cell
 from bilex.numerics.rows import unit

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from bilex.em.context import State
 from bilex.errors import BilexError, InputError
 from bilex.files.atomic import sync_folder
-from bilex.files.run_directory import CHECKPOINT, MANIFEST, file_of_run
+from bilex.files.ownership import CHECKPOINT, MANIFEST
+from bilex.files.run_directory import file_of_run
 from bilex.files.tensors import atomic_write_tensors
 from bilex.seeds.seed import Seed
 from bilex.vectors.embeddings import Embeddings

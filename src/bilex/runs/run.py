@@ -16,8 +16,8 @@ from bilex.evaluation.compare import Comparison, compare_translations
 from bilex.evaluation.hubness import Hubness, evaluate_hubness
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
 from bilex.evaluation.translation import Gold, TranslationScore, evaluate_translation
+from bilex.files.ownership import LEXICON
 from bilex.files.run_directory import (
-    LEXICON,
     OPTIONAL_TENSOR,
     read_manifest,
     read_model,

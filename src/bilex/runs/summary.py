@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bilex.confidence.figures import seed_agreement
-from bilex.files.run_directory import file_sha256
+from bilex.files.ownership import file_sha256
 from bilex.numerics.threads import thread_count
 from bilex.runs.entries import Learnt
 from bilex.search.engine import Engine

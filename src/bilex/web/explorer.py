@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from bilex.errors import BilexError, InputError
-from bilex.files.run_directory import LEXICON, read_manifest
+from bilex.files.ownership import LEXICON
+from bilex.files.run_directory import read_manifest
 from bilex.lexicon.reviewed import precision_interval
 from bilex.lexicon.reviews import DECISIONS, NO_TARGET, UNDECIDED, Decision, Reviews, WordPair
 from bilex.lexicon.text import tsv_cell

@@ -6,6 +6,7 @@ one JSON object on a line for each step; it can be stopped at any time, and the 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from bilex.em.context import Iteration, Reporter
 from bilex.errors import BilexError
-from bilex.files.run_directory import LEXICON, read_manifest, run_directory
+from bilex.files.ownership import LEXICON
+from bilex.files.run_directory import read_manifest, run_directory
 from bilex.induction import induce
 from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.methods import Method
@@ -40,6 +42,7 @@ class Retraining:
         self.explorer = explorer
         self._lock = threading.Lock()
         self._process: Popen[bytes] | None = None
+        self._place: Path | None = None
         self._state: dict[str, Any] = {"state": "idle"}
 
     def state(self) -> dict[str, Any]:
@@ -55,7 +58,7 @@ class Retraining:
             progress = self.explorer.progress()
             if not progress["reviewed"] and not progress["added"]:
                 raise BilexError("nothing is reviewed yet; accept, reject or correct some entries first")
-            place = next_run_name(self.explorer.folder.resolve())
+            self._place = place = claim_next_run(self.explorer.folder.resolve())
             command = [sys.executable, "-m", "bilex.web.retraining", str(self.explorer.folder.resolve()), str(place)]
             self._process = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)
             self._state = {"state": "running", "run": place.name, "stage": "reading", "iterations": 0, "pairs": None}
@@ -72,6 +75,14 @@ class Retraining:
                 process.wait(2)
             except TimeoutExpired:
                 process.kill()
+                process.wait()
+            self._release()
+
+    def _release(self) -> None:
+        """Remove the empty folder that holds the name of the next run, unless the run is there."""
+        if self._place is not None:
+            with contextlib.suppress(OSError):
+                self._place.rmdir()
 
     def _follow(self, process: Popen[bytes], place: Path) -> None:
         assert process.stdout is not None
@@ -88,19 +99,30 @@ class Retraining:
             with self._lock:
                 self._state |= {"state": "done", "verdict": verdict, "report": REPORT, **changes}
         except (BilexError, OSError, ValueError) as error:
+            self._release()
             with self._lock:
                 self._state = {"state": "failed", "error": str(error)}
 
 
-def next_run_name(place: Path) -> Path:
-    """Return the path of the next run: RUN-2 after RUN, or the next free number."""
+def claim_next_run(place: Path) -> Path:
+    """Return the path of the next run, RUN-2 after RUN or the next free number, and make an empty folder there.
+
+    An empty folder can be replaced by a run, and no other explorer takes the same name.
+    """
     parts = re.fullmatch(r"(.+)-(\d{1,6})", place.name)
     base, number = place.name, 2
     if parts is not None and (place.parent / parts[1]).exists():  # RUN-2 was learnt from RUN
         base, number = parts[1], int(parts[2]) + 1
-    while (place.parent / f"{base}-{number}").exists():
-        number += 1
-    return place.parent / f"{base}-{number}"
+    while True:
+        claimed = place.parent / f"{base}-{number}"
+        try:
+            claimed.mkdir()
+        except FileExistsError:
+            number += 1
+        except OSError as error:
+            raise BilexError(f"{claimed}: cannot be written ({error.strerror}); check who may write there") from None
+        else:
+            return claimed
 
 
 def changed_pairs(before: Lexicon, after: Lexicon) -> dict[str, Any]:

@@ -1,0 +1,91 @@
+"""What bilex may write over: a run that it wrote itself and can verify; and nothing inside a run but its own files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from bilex.errors import BilexError, InputError
+from bilex.files.manifest import parse_manifest
+
+LEXICON, MODEL, MANIFEST = "lexicon.tsv", "model.safetensors", "run.json"
+REPORT = "report.html"
+CHECKPOINT = "checkpoint.safetensors"  # of a run that is not finished; see bilex.runs.checkpoints
+CYCLES = "cycles.tsv"  # what `bilex induce-many` adds
+REVIEWS = "review.sqlite"  # a person's work: never deleted
+SQLITE_SUFFIXES = ("", "-journal", "-wal", "-shm")
+MARKS = {  # what is near the start of each file that has no checksum in run.json
+    REPORT: b'<meta name="generator" content="bilex',
+    CHECKPOINT: b'"sha256":"',  # in its metadata
+    CYCLES: b"source\ttarget\ttested\tagreed\t",
+}
+MARK_END = 4096
+ELSEWHERE = "choose another place with -o"
+
+
+def check_replaceable(place: Path) -> bool:
+    """Decide whether a run may be written to a place: return whether it replaces a run, or raise if it may not.
+
+    What is replaced is a run that bilex wrote, of which no file was added or changed since, and that nobody reviewed.
+    """
+    if place.is_symlink() and not place.exists():
+        raise BilexError(f"{place}: the link leads nowhere; {ELSEWHERE}")
+    if outer := next((folder for folder in place.resolve().parents if is_run(folder)), None):
+        raise BilexError(f"{place}: is inside the run {outer}, which holds only its own files; {ELSEWHERE}")
+    if not place.exists():
+        return False
+    if not place.is_dir():
+        raise BilexError(f"{place}: exists and is not a run of bilex; {ELSEWHERE}")
+    check_not_current(place)
+    names = {entry.name for entry in place.iterdir()}
+    if names & {REVIEWS + ending for ending in SQLITE_SUFFIXES}:
+        raise BilexError(f"{place}: holds {REVIEWS}, a person's review, which would be lost; {ELSEWHERE}")
+    if names and not names & {MANIFEST, CHECKPOINT}:
+        raise BilexError(f"{place}: exists and is not a run of bilex; {ELSEWHERE}")
+    for name in sorted(names):
+        if not is_own_file(place, name):
+            raise BilexError(
+                f"{place}: holds {name!r}, which bilex did not write or somebody changed; move that, or {ELSEWHERE}"
+            )
+    return bool(names)
+
+
+def check_not_current(place: Path) -> None:
+    """Raise if the place is the current folder, or one that it is in."""
+    if place.resolve() in (Path.cwd(), *Path.cwd().parents):
+        raise BilexError(f"{place}: the current folder cannot be replaced; {ELSEWHERE}")
+
+
+def is_own_file(run: Path, name: str) -> bool:
+    """Check that a file of a run is as bilex wrote it: by its checksum in ``run.json``, or by its mark."""
+    path = run / name
+    try:
+        if not path.is_file():
+            return False
+        if name in MARKS:
+            with path.open("rb") as file:
+                return MARKS[name] in file.read(MARK_END)
+        files = parse_manifest(run / MANIFEST)["files"]
+        return name == MANIFEST or (name in (LEXICON, MODEL) and files.get(name) == file_sha256(path))
+    except (InputError, OSError):
+        return False
+
+
+def is_run(folder: Path) -> bool:
+    """Check whether a folder is a run, finished or interrupted, or holds a person's review of one."""
+    reviewed = (folder / REVIEWS).is_file()
+    return reviewed or is_own_file(folder, MANIFEST) or is_own_file(folder, CHECKPOINT)
+
+
+def check_output(path: Path) -> None:
+    """Raise if a file is to be written into a run that is not part of one, or that would replace one of its parts."""
+    may_be_new = path.name == CYCLES and not path.exists()
+    if path.name != REPORT and not may_be_new and is_run(path.parent):
+        raise BilexError(f"{path}: a run holds only its own files; choose a place outside {path.parent}")
+
+
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """Compute the SHA-256 of a file's content."""
+    with open(path, "rb") as file:  # noqa: PTH123 (a path as the user gave it)
+        return hashlib.file_digest(file, "sha256").hexdigest()
