@@ -47,6 +47,10 @@ class TimedEngine:
         self.searched.append(self.reusing.searched)
         return found
 
+    def top_k_both(self, queries: Vectors, targets: Vectors, k: int) -> tuple[Neighbours, Neighbours]:
+        """Search without a record."""
+        return self.reusing.top_k_both(queries, targets, k)
+
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         """Compute ranks without a record."""
         return self.reusing.rank(queries, targets, chosen)

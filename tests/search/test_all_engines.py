@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import config
 
 import bilex
 from bilex.errors import BilexError
 from bilex.numerics.types import Indices, Vectors
+from bilex.search import int8_kernel
 from bilex.search.dask import DaskEngine
 from bilex.search.engine import Engine
 from bilex.search.engines import ENGINE_NAMES, find_engine, open_engine
@@ -30,7 +32,10 @@ def skip_if_missing(name: str) -> None:
         pytest.importorskip(package, reason=f"{package} is not installed")
 
 
-@pytest.fixture(scope="module", params=["local", "local, float32 filter", "reuse", "torch=cpu", "torch=blocks", "dask"])
+@pytest.fixture(
+    scope="module",
+    params=["local", "local, float32 filter", "local, 8 bits", "reuse", "torch=cpu", "torch=blocks", "dask"],
+)
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     name = str(request.param)
     skip_if_missing(name)
@@ -41,6 +46,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     engines: dict[str, Engine] = {
         "local": LocalEngine(threads=2, query_block=97, target_block=97),
         "local, float32 filter": LocalEngine(threads=2, query_block=1024, target_block=13),
+        "local, 8 bits": LocalEngine(threads=3, query_block=97, target_block=97),
         "reuse": ReusingEngine(LocalEngine(threads=2)),
         "torch=cpu": TorchEngine("cpu", threads=2),
         "torch=blocks": TorchEngine("cpu", threads=1, query_block=13, target_block=29),
@@ -48,6 +54,8 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     with pytest.MonkeyPatch.context() as patch:
         if "float32" in name:
             patch.setenv("BILEX_INT8", "0")
+        if "8 bits" in name:  # also on a CPU that has no instruction for it
+            patch.setattr(int8_kernel, "available", lambda: not config.DISABLE_JIT)
         yield engines[name]
 
 
@@ -65,6 +73,12 @@ def check_answers(engine: Engine, queries: Vectors, targets: Vectors, k: int) ->
     assert found.scores.dtype == np.float64
     assert found.indices.tobytes() == local.indices.tobytes()
     assert found.scores.tobytes() == local.scores.tobytes()
+    for ours, sides in zip(
+        engine.top_k_both(queries, targets, k), ((queries, targets), (targets, queries)), strict=True
+    ):
+        alone = PLAIN.top_k(*sides, min(k, len(sides[1])))
+        assert ours.indices.tobytes() == alone.indices.tobytes()
+        assert ours.scores.tobytes() == alone.scores.tobytes()
     check_rank(engine, queries, targets, np.random.default_rng(0).integers(0, len(targets), len(queries)))
     check_rank(engine, queries, targets, found.indices[:, -1].copy())
 
@@ -144,12 +158,16 @@ def test_no_query(engine: Engine) -> None:
     found = engine.top_k(none, rows(0, 9, 4), 2)
     assert found.indices.shape == found.scores.shape == (0, 2)
     assert engine.rank(none, rows(0, 9, 4), np.zeros(0, np.int64)).shape == (0,)
+    shapes = [each.indices.shape for each in engine.top_k_both(none, rows(0, 9, 4), 2)]
+    assert shapes == [(0, 2), (9, 0)]
 
 
 @pytest.mark.parametrize("k", [0, 8])
 def test_k_outside_the_number_of_targets_is_an_error(engine: Engine, k: int) -> None:
     with pytest.raises(ValueError, match=f"k is {k}"):
         engine.top_k(rows(0, 3, 2), rows(1, 7, 2), k)
+    with pytest.raises(ValueError, match="k is 0"):
+        engine.top_k_both(rows(0, 3, 2), rows(1, 7, 2), 0)
 
 
 def test_queries_that_move_as_in_em(engine: Engine) -> None:

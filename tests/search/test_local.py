@@ -31,6 +31,9 @@ def check_engines(queries: Vectors, targets: Vectors, k: int, engines: list[Loca
         np.testing.assert_allclose(found.scores, scores, rtol=1e-12, atol=1e-12 * np.abs(scores).max(initial=0))
         assert found.scores.tobytes() == first.scores.tobytes()
         assert engine.rank(queries, targets, chosen).tolist() == ranks
+        both, columns = engine.top_k_both(queries, targets, k)
+        assert both.indices.tobytes() == found.indices.tobytes() and both.scores.tobytes() == found.scores.tobytes()
+        np.testing.assert_array_equal(columns.indices, oracles.full_sort_top_k(targets, queries, k)[0])
 
 
 def test_blocks_and_threads_do_not_change_the_answers() -> None:

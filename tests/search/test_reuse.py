@@ -36,6 +36,9 @@ class ComparingEngine:
         self.searched.append(self.reusing.searched)
         return ours
 
+    def top_k_both(self, queries: Vectors, targets: Vectors, k: int) -> tuple[Neighbours, Neighbours]:
+        return self.reusing.top_k_both(queries, targets, k)
+
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         return self.reusing.rank(queries, targets, chosen)
 

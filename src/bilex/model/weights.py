@@ -49,8 +49,8 @@ def likelihood(words: MappedWords, engine: Engine | None = None) -> Edges:
 def margin(words: MappedWords, engine: Engine) -> Edges:
     """Weigh edges by ``2 cos - r(s) - r(t)``; two more dimensions hold r(t), since one float32 would round it."""
     mapped, targets = unit(words.sources), unit(words.targets)
-    around_source = engine.top_k(mapped, targets, min(CROWDING_NEIGHBOURS, len(targets))).scores.mean(axis=1)
-    around_target = engine.top_k(targets, mapped, min(CROWDING_NEIGHBOURS, len(mapped))).scores.mean(axis=1)
+    nearest = engine.top_k_both(mapped, targets, CROWDING_NEIGHBOURS)
+    around_source, around_target = (found.scores.mean(axis=1) for found in nearest)
     coarse = around_target.astype(np.float32).astype(np.float64)
     queries = with_columns(2 * mapped, -1.0, -1.0)
     return Edges(queries, -around_source, with_columns(targets, coarse, around_target - coarse))

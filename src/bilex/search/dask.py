@@ -28,7 +28,7 @@ from bilex.errors import BilexError
 from bilex.numerics.threads import thread_count
 from bilex.numerics.types import Indices, Vectors
 from bilex.search.engine import Neighbours, Progress, check_k
-from bilex.search.local import QUERY_BLOCK, LocalEngine
+from bilex.search.local import QUERY_BLOCK, LocalEngine, empty_lists
 from bilex.version import __version__
 
 MAX_TASK_BYTES = 4_000_000  # of queries; Dask warns about tasks above 10 MB
@@ -80,6 +80,16 @@ class DaskEngine:
         indices, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
         self._search(queries, targets, int(k), (indices, scores))
         return Neighbours(indices, scores)
+
+    def top_k_both(self, queries: Vectors, targets: Vectors, k: int) -> tuple[Neighbours, Neighbours]:
+        """Find the k best of each query and of each target, by two searches: only queries and answers travel."""
+        check_k(k)
+        sides = ((queries, targets), (targets, queries))
+        first, second = (
+            self.top_k(*side, min(k, len(side[1]))) if len(side[1]) else Neighbours(*empty_lists(len(side[0]), 0)[::-1])
+            for side in sides
+        )
+        return first, second
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""

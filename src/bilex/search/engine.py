@@ -25,10 +25,17 @@ class Neighbours:
 
 
 class Engine(Protocol):
-    """Answers the two questions that bilex asks about inner products."""
+    """Answers the three questions that bilex asks about inner products."""
 
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query; k is at most ``len(targets)``."""
+        ...
+
+    def top_k_both(self, queries: Vectors, targets: Vectors, k: int) -> tuple[Neighbours, Neighbours]:
+        """Find the k best targets of each query and the k best queries of each target, in one pass over all pairs.
+
+        Where a side has fewer than k rows, all of them are found.
+        """
         ...
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
@@ -36,7 +43,7 @@ class Engine(Protocol):
         ...
 
 
-def check_k(k: int, targets: Vectors) -> None:
-    """Raise if there are not k targets."""
-    if not 1 <= k <= len(targets):
-        raise ValueError(f"k is {k}, with {len(targets)} targets")
+def check_k(k: int, targets: Vectors | None = None) -> None:
+    """Raise if k is less than 1, or if there are not k targets."""
+    if k < 1 or (targets is not None and k > len(targets)):
+        raise ValueError(f"k is {k}" + (f", with {len(targets)} targets" if targets is not None else ""))

@@ -8,12 +8,24 @@ the instruction; ``BILEX_INT8=0`` switches it off.
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search import int8_kernel
-from bilex.search.topk_kernel import row_norms, scan_block, slack_factor
+from bilex.search.topk_kernel import Lists, row_norms, scan_block, scan_block_both, slack_factor
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Targets from `start` to `stop`, whose best queries one thread changes at a time."""
+
+    start: int
+    stop: int
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Float32Filter:
@@ -33,6 +45,20 @@ class Float32Filter:
             np.matmul(queries, block.T, out=scores)
             scan_block(scores, queries, self.targets, first, slack, best, where, above)
 
+    def scan_both(
+        self, queries: Vectors, first: int, of_queries: Lists, of_targets: Lists, strips: Iterable[Strip]
+    ) -> None:
+        """Compare all targets with a block of queries, and merge the scores into the best of both."""
+        slack = self.slack(queries)
+        buffer = np.empty(len(queries) * min(self.block, len(self.targets)), np.float32)
+        for strip in strips:
+            block = self.targets[strip.start : strip.stop]
+            scores = buffer[: len(queries) * len(block)].reshape(len(queries), len(block))
+            np.matmul(queries, block.T, out=scores)
+            with strip.lock:
+                place = (first, strip.start)
+                scan_block_both(scores, queries, self.targets, place, slack, of_queries, of_targets)
+
     def slack(self, queries: Vectors) -> Floats:
         """Bound the error of each query's scores, in both directions."""
         norms, dimension = row_norms(queries), queries.shape[1]
@@ -45,20 +71,33 @@ class Float32Filter:
 class Int8Filter:
     """Compares all targets with blocks of queries, by products of 8-bit integers."""
 
-    def __init__(self, targets: Vectors) -> None:
+    def __init__(self, targets: Vectors, block: int) -> None:
         self.targets, self.tiles = targets, int8_kernel.prepare_targets(targets)
+        self.block = -(-block // int8_kernel.WIDTH) * int8_kernel.WIDTH
 
     def scan(self, queries: Vectors, best: Floats, where: Indices, above: Indices) -> None:
         """Compare all targets with each query; see `scan_block`."""
         rounded = int8_kernel.prepare_queries(queries, self.tiles)
         int8_kernel.scan_tiles(queries, self.targets, rounded, self.tiles, best, where, above)
 
+    def scan_both(
+        self, queries: Vectors, first: int, of_queries: Lists, of_targets: Lists, strips: Iterable[Strip]
+    ) -> None:
+        """Compare all targets with a block of queries, and merge the scores into the best of both."""
+        rounded, width = int8_kernel.prepare_queries(queries, self.tiles), int8_kernel.WIDTH
+        for strip in strips:
+            chunks = (strip.start // width, -(-strip.stop // width))
+            with strip.lock:
+                int8_kernel.scan_tiles_both(
+                    queries, self.targets, rounded, self.tiles, chunks, first, of_queries, of_targets
+                )
+
 
 def choose_filter(queries: Vectors, targets: Vectors, block: int) -> Float32Filter | Int8Filter:
     """Return the fastest filter that this machine and these vectors allow."""
     wanted = os.environ.get("BILEX_INT8", "1") != "0" and int8_kernel.available()
     if wanted and len(targets) >= int8_kernel.WIDTH and in_int8_range(queries) and in_int8_range(targets):
-        return Int8Filter(targets)
+        return Int8Filter(targets, block)
     return Float32Filter(targets, block)
 
 

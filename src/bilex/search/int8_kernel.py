@@ -24,7 +24,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from bilex.numerics.types import Floats, Indices, Vectors
-from bilex.search.topk_kernel import comes_before, dot, insert
+from bilex.search.topk_kernel import Lists, comes_before, dot, insert
 
 ROWS = 6  # queries in a tile: 6 × 4 accumulators, 4 targets' registers and 1 query's fit into 32 registers
 GROUPS = 4
@@ -57,35 +57,58 @@ class RoundedQueries(NamedTuple):
 
 
 @cache
+def has_instruction() -> bool:
+    """Check that this CPU multiplies and adds bytes four at a time."""
+    features = binding.get_host_cpu_features()
+    return bool(features.get("avx512vnni")) and bool(features.get("avx512f"))
+
+
 def available() -> bool:
     """Check that this CPU has the instruction, and that numba may compile."""
-    features = binding.get_host_cpu_features()
-    return bool(features.get("avx512vnni")) and bool(features.get("avx512f")) and not config.DISABLE_JIT
+    return has_instruction() and not config.DISABLE_JIT
 
 
-@intrinsic
-def tile(
-    typing_context: Any, q: Any, q_stride: Any, t: Any, starts: Any, scales: Any, quads: Any, levels: Any, masks: Any
-) -> Any:
-    """Compare the products of ROWS queries and WIDTH targets, times the targets' `scales`, with the queries' levels.
+def add_products(builder: Any) -> Any:
+    """Return the function that adds the products of four unsigned and four signed bytes to each of 16 sums.
 
-    The sums begin at `starts`. `levels` points to the float32 (ROWS, 2) levels, `masks` to the uint64 (ROWS, 2)
-    results: bit i is set where target i reaches the level. Addresses and strides are in bytes; `quads` is a quarter of
-    the dimensions.
+    That is one instruction, or the same in plain operations on a CPU that lacks it: slow, but the tests run anywhere.
+    """
+    module, words, many = builder.module, ir.VectorType(ir.IntType(32), 16), ir.VectorType(ir.IntType(8), 64)
+    name = "llvm.x86.avx512.vpdpbusd.512" if has_instruction() else "bilex_add_products"
+    if name in module.globals:
+        return module.globals[name]
+    function = ir.Function(module, ir.FunctionType(words, [words, many, many]), name)
+    if has_instruction():
+        return function
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    inner, wide = ir.IRBuilder(function.append_basic_block()), ir.VectorType(ir.IntType(32), 64)
+    total, unsigned, signed = function.args
+    products = inner.mul(inner.zext(unsigned, wide), inner.sext(signed, wide))
+    for place in range(4):
+        every_fourth = ir.Constant(words, [4 * lane + place for lane in range(16)])
+        total = inner.add(total, inner.shuffle_vector(products, ir.Constant(wide, ir.Undefined), every_fourth))
+    inner.ret(total)
+    return function
+
+
+def make_tile(by_column: bool) -> Any:
+    """Return the intrinsic that compares the products of ROWS queries and WIDTH targets with two kinds of levels.
+
+    A score is the product times the target's scale. `levels` points to float32 numbers: two levels for each query or,
+    if `by_column`, a level and the scale of each query and then a level for each target, which is compared with the
+    score times the query's scale. `masks` points to the uint64 (ROWS, 2) results: bit i is set where target i reaches
+    the level. The sums begin at `starts`. Addresses and strides are in bytes; `quads` is a quarter of the dimensions.
     """
     word, byte, long, real = ir.IntType(32), ir.IntType(8), ir.IntType(64), ir.FloatType()
     words, many, reals = ir.VectorType(word, 16), ir.VectorType(byte, 64), ir.VectorType(real, 16)
-    half = ir.IntType(16)
+
+    def number(value: int) -> Any:
+        return ir.Constant(long, value)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         q, q_stride, t, starts, scales, quads, levels, masks = arguments
-        name = "llvm.x86.avx512.vpdpbusd.512"
-        dot = builder.module.globals.get(name) or ir.Function(
-            builder.module, ir.FunctionType(words, [words, many, many]), name
-        )
-
-        def number(value: int) -> Any:
-            return ir.Constant(long, value)
+        dot = add_products(builder)
 
         def load(base: Any, offset: Any, kind: Any, align: int = 4) -> Any:
             loaded = builder.load(builder.inttoptr(builder.add(base, offset), kind.as_pointer()))
@@ -96,6 +119,14 @@ def tile(
             nothing = ir.Constant(kind, ir.Undefined)
             first = builder.insert_element(nothing, value, ir.Constant(word, 0))
             return builder.shuffle_vector(first, nothing, ir.Constant(words, [0] * 16))
+
+        def store_mask(scores: list[Any], level: list[Any], place: int) -> None:
+            mask = number(0)
+            for group in range(GROUPS):
+                reached = builder.fcmp_ordered(">=", scores[group], level[group])
+                bits = builder.zext(builder.bitcast(reached, ir.IntType(16)), long)
+                mask = builder.or_(mask, builder.shl(bits, number(16 * group)))
+            builder.store(mask, builder.inttoptr(builder.add(masks, number(place)), long.as_pointer())).align = 8
 
         before, loop, after = builder.block, builder.append_basic_block("quads"), builder.append_basic_block("done")
         begin = [load(starts, number(64 * group), words) for group in range(GROUPS)]
@@ -125,21 +156,34 @@ def tile(
         builder.position_at_end(after)
         scale = [load(scales, number(64 * group), reals) for group in range(GROUPS)]
         for row in range(ROWS):
-            scores = [
-                builder.fmul(builder.sitofp(results[row * GROUPS + group], reals), scale[group])
-                for group in range(GROUPS)
-            ]
-            for which in range(2):
-                level = spread(load(levels, number(8 * row + 4 * which), real), reals)
-                mask = number(0)
-                for group, score in enumerate(scores):
-                    reached = builder.zext(builder.bitcast(builder.fcmp_ordered(">=", score, level), half), long)
-                    mask = builder.or_(mask, builder.shl(reached, number(16 * group)))
-                place = builder.add(masks, number(16 * row + 8 * which))
-                builder.store(mask, builder.inttoptr(place, long.as_pointer())).align = 8
+            own = results[row * GROUPS : (row + 1) * GROUPS]
+            scores = [builder.fmul(builder.sitofp(each, reals), scale[group]) for group, each in enumerate(own)]
+            first, second = (spread(load(levels, number(8 * row + 4 * which), real), reals) for which in range(2))
+            store_mask(scores, [first] * GROUPS, 16 * row)
+            if by_column:
+                level = [load(levels, number(8 * ROWS + 64 * group), reals) for group in range(GROUPS)]
+                store_mask([builder.fmul(score, second) for score in scores], level, 16 * row + 8)
+            else:
+                store_mask(scores, [second] * GROUPS, 16 * row + 8)
         return context.get_dummy_value()
 
-    return types.void(*[types.intp] * 8), generate
+    def typed(
+        typing_context: Any,
+        q: Any,
+        q_stride: Any,
+        t: Any,
+        starts: Any,
+        scales: Any,
+        quads: Any,
+        levels: Any,
+        masks: Any,
+    ) -> Any:
+        return types.void(*[types.intp] * 8), generate
+
+    return intrinsic(typed)
+
+
+tile, tile_both = make_tile(by_column=False), make_tile(by_column=True)
 
 
 @njit(cache=True, nogil=True)
@@ -147,16 +191,28 @@ def compare_tile(
     shifted: Bytes, start: int, tiles: Tiles, chunk: int, levels: Vectors, masks: NDArray[np.uint64]
 ) -> None:
     """Compare a tile's products with the levels of the queries from `start` on."""
+    tile(*addresses(shifted, start, tiles, chunk), levels.ctypes.data, masks.ctypes.data)
+
+
+@njit(cache=True, nogil=True)
+def compare_tile_both(
+    shifted: Bytes, start: int, tiles: Tiles, chunk: int, levels: Vectors, masks: NDArray[np.uint64]
+) -> None:
+    """Compare a tile's products with the levels of the queries from `start` on and of the tile's targets."""
+    tile_both(*addresses(shifted, start, tiles, chunk), levels.ctypes.data, masks.ctypes.data)
+
+
+@njit(cache=True, nogil=True)
+def addresses(shifted: Bytes, start: int, tiles: Tiles, chunk: int) -> tuple[int, int, int, int, int, int]:
+    """Return where a tile's numbers are: its queries and their stride, targets, starts, scales, and the quads."""
     quads, first = tiles.packed.shape[1], chunk * WIDTH
-    tile(
+    return (
         shifted.ctypes.data + start * quads * 4,
         quads * 4,
         tiles.packed.ctypes.data + chunk * GROUPS * quads * 64,
         tiles.starts.ctypes.data + first * 4,
         tiles.facts.ctypes.data + first * 4,
         quads,
-        levels.ctypes.data,
-        masks.ctypes.data,
     )
 
 
@@ -210,6 +266,67 @@ def scan_tiles(
                             above[row] += comes_before(score, first + j, best[row, last], where[row, last])
                         else:
                             insert(score, first + j, best[row], where[row])
+
+
+@njit(cache=True, nogil=True)
+def scan_tiles_both(
+    queries: Vectors,
+    targets: Vectors,
+    rounded: RoundedQueries,
+    tiles: Tiles,
+    chunks: tuple[int, int],
+    first_query: int,
+    of_queries: Lists,
+    of_targets: Lists,
+) -> None:
+    """Merge the tiles from one chunk to another into the best of the queries *and* of the targets.
+
+    A target's level is lowered by the largest bound among the queries of a tile, and by the rounding of the level.
+    """
+    shifted, facts, slack = rounded
+    best, where = of_queries
+    column_best, column_where = of_targets
+    levels, masks = np.full(2 * ROWS + WIDTH, np.inf, np.float32), np.zeros((ROWS, 2), np.uint64)
+    column_levels, errors = np.full(WIDTH, np.inf, np.float32), tiles.facts[2:]
+    for chunk in range(chunks[0], chunks[1]):
+        first = chunk * WIDTH
+        count = min(WIDTH, targets.shape[0] - first)
+        for j in range(count):
+            column_levels[j] = rounded_down(column_best[first + j, -1])
+        for start in range(0, queries.shape[0], ROWS):
+            rows = min(ROWS, queries.shape[0] - start)
+            largest, error, rest = np.float32(0), np.float32(0), 0.0
+            for i in range(rows):
+                row, scale = start + i, facts[0, start + i]
+                margin = error_margin(facts, row, tiles.bounds, chunk, slack)
+                levels[2 * i] = (best[row, -1] - margin) / scale if scale > 0 else -np.inf
+                levels[2 * i + 1] = scale
+                largest, error, rest = max(largest, facts[1, row]), max(error, facts[2, row]), max(rest, slack[row])
+            room = np.float32(rest) * ROUND_UP
+            for j in range(WIDTH):
+                margin = largest * errors[0, first + j] + error * errors[1, first + j] + room
+                levels[2 * ROWS + j] = column_levels[j] - margin
+            compare_tile_both(shifted, start, tiles, chunk, levels, masks)
+            for i in range(rows):
+                if (masks[i, 0] | masks[i, 1]) == 0:
+                    continue
+                row = start + i
+                for j in range(count):
+                    of_row, of_column = bit_is_set(masks[i, 0], j), bit_is_set(masks[i, 1], j)
+                    if of_row or of_column:
+                        score = dot(queries[row], targets[first + j])
+                        if of_row:
+                            insert(score, first + j, best[row], where[row])
+                        if of_column and insert(
+                            score, first_query + row, column_best[first + j], column_where[first + j]
+                        ):
+                            column_levels[j] = rounded_down(column_best[first + j, -1])
+
+
+@njit(cache=True, nogil=True)
+def rounded_down(level: float) -> float:
+    """Return a number that is below the level also in float32."""
+    return level - abs(level) * 2.0**-20
 
 
 @njit(cache=True, nogil=True)

@@ -6,6 +6,7 @@ Every thread takes blocks of queries and walks over all the targets with one sma
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -31,14 +32,36 @@ class LocalEngine:
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query."""
         check_k(k, targets)
-        best, where = np.full((len(queries), k), -np.inf), np.full((len(queries), k), -1, np.int64)
-        self._scan(queries, targets, best, where, np.zeros(0, np.int64))
-        return Neighbours(where, best)
+        found = empty_lists(len(queries), k)
+        self._scan(queries, targets, *found, np.zeros(0, np.int64))
+        return Neighbours(*found[::-1])
+
+    def top_k_both(self, queries: Vectors, targets: Vectors, k: int) -> tuple[Neighbours, Neighbours]:
+        """Find the k best targets of each query and the k best queries of each target, in one pass."""
+        from bilex.search.filters import Strip, choose_filter
+
+        check_k(k)
+        queries, targets = as_rows(queries), as_rows(targets)
+        best, where = empty_lists(len(queries), min(k, len(targets)))
+        of_targets = empty_lists(len(targets), min(k, len(queries)))
+        filtered, count = choose_filter(queries, targets, self.target_block), len(targets)
+        width = filtered.block
+        strips = [Strip(start, min(start + width, count)) for start in range(0, count, width)]
+
+        def scan(rows: slice) -> None:
+            # Each thread begins at another strip, so that they rarely wait for one another.
+            turn = rows.start // self.query_block % self.threads * len(strips) // self.threads
+            order = strips[turn:] + strips[:turn]
+            filtered.scan_both(queries[rows], rows.start, (best[rows], where[rows]), of_targets, order)
+
+        self._run(scan, len(queries))
+        return Neighbours(where, best), Neighbours(*of_targets[::-1])
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
         from bilex.search.topk_kernel import edge_scores
 
+        queries, targets = as_rows(queries), as_rows(targets)
         scores = edge_scores(queries, targets, np.arange(len(queries)), chosen)
         above = np.zeros(len(queries), np.int64)
         self._scan(queries, targets, scores[:, None], np.array(chosen[:, None]), above)
@@ -48,12 +71,17 @@ class LocalEngine:
         """Compare all targets with blocks of queries, on all threads; see `topk_kernel.scan_block`."""
         from bilex.search.filters import choose_filter
 
-        filtered, count = choose_filter(queries, targets, self.target_block), len(queries)
-        blocks = [slice(start, start + self.query_block) for start in range(0, count, self.query_block)]
+        queries, targets = as_rows(queries), as_rows(targets)
+        filtered = choose_filter(queries, targets, self.target_block)
 
         def scan(rows: slice) -> None:
             filtered.scan(queries[rows], best[rows], where[rows], above[rows])
 
+        self._run(scan, len(queries))
+
+    def _run(self, scan: Callable[[slice], None], count: int) -> None:
+        """Call `scan` for each block of queries, on all threads."""
+        blocks = [slice(start, start + self.query_block) for start in range(0, count, self.query_block)]
         with single_threaded_blas(), ThreadPoolExecutor(self.threads) as pool:
             try:
                 for done, _ in enumerate(pool.map(scan, blocks), 1):
@@ -62,3 +90,15 @@ class LocalEngine:
             except BaseException:  # after an interrupt, do not finish the queue first
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+
+def as_rows(vectors: Vectors) -> Vectors:
+    """Return the same rows in memory one after the other, read-only: the one type that the kernels are compiled for."""
+    rows = np.ascontiguousarray(vectors).view()
+    rows.setflags(write=False)
+    return rows
+
+
+def empty_lists(count: int, k: int) -> tuple[Floats, Indices]:
+    """Return k scores and where they were found for each row, before anything was."""
+    return np.full((count, k), -np.inf), np.full((count, k), -1, np.int64)

@@ -58,6 +58,10 @@ class ReusingEngine:
             return self._search_all(queries, targets, k)
         return self._search_doubtful(self._last, queries, targets, k)
 
+    def top_k_both(self, queries: Vectors, targets: Vectors, k: int) -> tuple[Neighbours, Neighbours]:
+        """Find the k best of each query and of each target, by the wrapped engine."""
+        return self.engine.top_k_both(queries, targets, k)
+
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         """Compute the rank of each chosen target, by the wrapped engine."""
         return self.engine.rank(queries, targets, chosen)

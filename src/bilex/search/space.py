@@ -43,15 +43,14 @@ class SharedSpace:
 
     @classmethod
     def from_vectors(cls, mapped: Vectors, target: Vectors, engine: Engine) -> SharedSpace:
-        """Build the space from mapped source vectors and target vectors, by two searches over all pairs of words."""
+        """Build the space from mapped source vectors and target vectors, by one pass over all pairs of words."""
         return cls.with_neighbours(mapped, target, engine)[0]
 
     @classmethod
     def with_neighbours(cls, mapped: Vectors, target: Vectors, engine: Engine) -> tuple[SharedSpace, NeighbourLists]:
         """Build the space, and return the neighbours that were found on the way as well."""
         mapped, target = unit(mapped), unit(target)
-        of_source = engine.top_k(mapped, target, min(CROWDING_NEIGHBOURS, len(target)))
-        of_target = engine.top_k(target, mapped, min(CROWDING_NEIGHBOURS, len(mapped)))
+        of_source, of_target = engine.top_k_both(mapped, target, CROWDING_NEIGHBOURS)
         space = cls(
             mapped,
             target,

@@ -19,6 +19,9 @@ from bilex.numerics.types import Floats, Indices, Vectors
 
 CHUNK = 64
 
+Lists = tuple[Floats, Indices]
+"""The best scores so far of each row, best first, and where they were found."""
+
 
 def slack_factor(dimension: int) -> float:
     """Return gamma_d, doubled to leave room for the rounding of the float64 arithmetic around it."""
@@ -105,6 +108,47 @@ def scan_block(
                     above[row] += comes_before(score, target, best[row, last], where[row, last])
                 elif insert(score, target, best[row], where[row]):
                     low = np.float32(best[row, last] - slack[row])
+
+
+@njit(cache=True, nogil=True)
+def scan_block_both(
+    scores: Vectors,
+    queries: Vectors,
+    targets: Vectors,
+    first: tuple[int, int],
+    slack: Floats,
+    of_queries: Lists,
+    of_targets: Lists,
+) -> None:
+    """Merge one block of float32 scores into the best of its queries *and* of its targets.
+
+    `first` are the numbers of the block's first query and target. `of_queries` are the block's own, `of_targets` all.
+    """
+    best, where = of_queries
+    column_best, column_where = of_targets
+    width, widest = scores.shape[1], slack.max()
+    levels = np.empty(width, np.float32)
+    for column in range(width):
+        levels[column] = column_best[first[1] + column, -1] - widest
+    for row in range(scores.shape[0]):
+        low = np.float32(best[row, -1] - slack[row])
+        for start in range(0, width, CHUNK):
+            stop = min(start + CHUNK, width)
+            hits = 0
+            for column in range(start, stop):  # branch-free, so that it is vectorised
+                hits += (not (scores[row, column] < low)) | (not (scores[row, column] < levels[column]))
+            if hits == 0:
+                continue
+            for column in range(start, stop):
+                of_row, of_column = not (scores[row, column] < low), not (scores[row, column] < levels[column])
+                if not (of_row or of_column):
+                    continue
+                target = first[1] + column
+                score = dot(queries[row], targets[target])
+                if of_row and insert(score, target, best[row], where[row]):
+                    low = np.float32(best[row, -1] - slack[row])
+                if of_column and insert(score, first[0] + row, column_best[target], column_where[target]):
+                    levels[column] = column_best[target, -1] - widest
 
 
 @njit(cache=True, nogil=True)

@@ -34,6 +34,9 @@ MAX_NEAR_RANK = 32  # `rank` counts the targets before one that is not among so 
 QUERY_BLOCK = 1024
 TARGET_BLOCK = 8192  # 32 MiB of scores at a time
 
+DeviceLists = tuple[Any, Any]
+"""Tensors on the device: the largest scores of each row, and where they were found."""
+
 
 @dataclass(eq=False)
 class TorchEngine:
@@ -57,26 +60,18 @@ class TorchEngine:
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query."""
         check_k(k, targets)
-        slack = error_bound(queries, targets)
-        indices, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
-        proved = np.zeros(len(queries), np.bool_)
+        answers = Answers(queries, targets, k)
+        self._filter(queries, targets, answers, None)
+        return self._finish(answers)
 
-        def settle(rows: slice, values: Vectors, columns: Indices) -> None:
-            exact = exact_scores(queries[rows], targets, columns)
-            check_bound(exact, values, slack[rows, None])
-            order = np.lexsort((columns, -exact))[:, :k]
-            indices[rows] = np.take_along_axis(columns, order, axis=1)
-            scores[rows] = np.take_along_axis(exact, order, axis=1)
-            limit = values.min(axis=1).astype(np.float64) + slack[rows]  # with a NaN nothing is proved
-            proved[rows] = (scores[rows, -1] > limit) | (columns.shape[1] == len(targets))
-
-        self._filter(queries, targets, min(k + SPARE_CANDIDATES, len(targets)), settle)
-        rest = np.flatnonzero(~proved)
-        self.doubtful = len(rest)
-        if len(rest):
-            found = LocalEngine(self.threads).top_k(queries[rest], targets, k)
-            indices[rest], scores[rest] = found.indices, found.scores
-        return Neighbours(indices, scores)
+    def top_k_both(self, queries: Vectors, targets: Vectors, k: int) -> tuple[Neighbours, Neighbours]:
+        """Find the k best targets of each query and the k best queries of each target, in one pass."""
+        check_k(k)
+        of_queries = Answers(queries, targets, min(k, len(targets)))
+        of_targets = Answers(targets, queries, min(k, len(queries)))
+        if len(queries) and len(targets):
+            self._filter(queries, targets, of_queries, of_targets)
+        return self._finish(of_queries), self._finish(of_targets)
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q.
@@ -92,30 +87,76 @@ class TorchEngine:
             ranks[far] = LocalEngine(self.threads).rank(queries[far], targets, chosen[far])
         return ranks
 
-    def _filter(self, queries: Vectors, targets: Vectors, kept: int, settle: Callable[..., None]) -> None:
-        """Find the `kept` best targets of each block of queries on the device, and call `settle` with them on the host.
+    def _finish(self, answers: Answers) -> Neighbours:
+        """Let the local engine search where the device's answers prove nothing."""
+        rest = np.flatnonzero(~answers.proved)
+        self.doubtful = len(rest)
+        if len(rest) and answers.k:
+            found = LocalEngine(self.threads).top_k(answers.queries[rest], answers.targets, answers.k)
+            answers.indices[rest], answers.scores[rest] = found.indices, found.scores
+        return Neighbours(answers.indices, answers.scores)
 
-        The host settles one block while the device computes the next ones.
+    def _filter(self, queries: Vectors, targets: Vectors, of_queries: Answers, of_targets: Answers | None) -> None:
+        """Find on the device the best targets of each block of queries, and the best queries of all targets if asked.
+
+        The host settles one block while the device computes the next ones. What is best for the targets stays on the
+        device until all queries have passed.
         """
         torch, device = find_device(self.device)
+        strips = [slice(start, start + self.target_block) for start in range(0, len(targets), self.target_block)]
         with working(torch, device, self.threads), ThreadPoolExecutor(self.threads) as pool:
             settling = list[Future[None]]()
+
+            def settle(answers: Answers, rows: slice, found: DeviceLists) -> None:
+                settling.append(pool.submit(answers.settle, rows, *(part.cpu().numpy() for part in found)))
+                if len(settling) > 2 * self.threads:  # waiting answers take memory
+                    settling.pop(0).result()
+
             try:
                 on_device = upload(torch, device, targets)
+                best_queries = [no_lists(torch, device, len(targets[strip])) for strip in strips]
                 for start in range(0, len(queries), self.query_block):
                     rows = slice(start, start + self.query_block)
                     block = upload(torch, device, queries[rows])
-                    best = best_on_device(torch, block, on_device, kept, self.target_block)
-                    settling.append(pool.submit(settle, rows, *(part.cpu().numpy() for part in best)))
-                    if len(settling) > 2 * self.threads:  # waiting answers take memory
-                        settling.pop(0).result()
+                    best = no_lists(torch, device, len(block))
+                    for i, strip in enumerate(strips):
+                        scores = block @ on_device[strip].T
+                        best = merge_best(torch, best, scores, strip.start, of_queries.kept)
+                        if of_targets is not None:
+                            best_queries[i] = merge_best(torch, best_queries[i], scores.T, start, of_targets.kept)
+                    settle(of_queries, rows, best)
                     if self.progress is not None:
                         self.progress(min(start + self.query_block, len(queries)), len(queries))
+                if of_targets is not None:
+                    for strip, lists in zip(strips, best_queries, strict=True):
+                        settle(of_targets, strip, lists)
                 for future in settling:
                     future.result()
             except BaseException:  # after an interrupt, do not finish the queue first
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+
+class Answers:
+    """The k best targets of each query, settled on the host from what the device kept, and whether that proves them."""
+
+    def __init__(self, queries: Vectors, targets: Vectors, k: int) -> None:
+        self.queries, self.targets, self.k = queries, targets, k
+        self.kept = min(k + SPARE_CANDIDATES, len(targets))
+        self.slack = error_bound(queries, targets)
+        self.indices, self.scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
+        self.proved = np.zeros(len(queries), np.bool_)
+
+    def settle(self, rows: slice, values: Vectors, columns: Indices) -> None:
+        """Score in float64 the targets that the device kept, and check that no other can be among the k best."""
+        slack = self.slack[rows]
+        exact = exact_scores(self.queries[rows], self.targets, columns)
+        check_bound(exact, values, slack[:, None])
+        order = np.lexsort((columns, -exact))[:, : self.k]
+        self.indices[rows] = np.take_along_axis(columns, order, axis=1)
+        self.scores[rows] = np.take_along_axis(exact, order, axis=1)
+        limit = values.min(axis=1).astype(np.float64) + slack  # with a NaN nothing is proved
+        self.proved[rows] = (self.scores[rows, -1] > limit) | (columns.shape[1] == len(self.targets))
 
 
 def find_device(asked: str | None) -> tuple[Any, Any]:
@@ -179,17 +220,18 @@ def upload(torch: Any, device: Any, vectors: Vectors) -> Any:
     return torch.from_numpy(np.require(vectors, np.float32, ["C_CONTIGUOUS", "WRITEABLE"])).to(device)
 
 
-def best_on_device(torch: Any, queries: Any, targets: Any, kept: int, width: int) -> tuple[Any, Any]:
-    """Find the `kept` largest float32 scores of each query and their targets, in no order."""
-    values = torch.empty((len(queries), 0), device=queries.device)
-    columns = torch.empty((len(queries), 0), dtype=torch.int64, device=queries.device)
-    for first in range(0, len(targets), width):
-        scores = queries @ targets[first : first + width].T
-        best, where = torch.topk(scores, min(kept, scores.shape[1]), dim=1, sorted=False)
-        values, columns = torch.cat([values, best], dim=1), torch.cat([columns, where + first], dim=1)
-        if values.shape[1] > kept:
-            values, where = torch.topk(values, kept, dim=1, sorted=False)
-            columns = columns.gather(1, where)
+def no_lists(torch: Any, device: Any, count: int) -> DeviceLists:
+    """Return empty lists for each of `count` rows: the scores, and where they were found."""
+    return torch.empty((count, 0), device=device), torch.empty((count, 0), dtype=torch.int64, device=device)
+
+
+def merge_best(torch: Any, lists: DeviceLists, scores: Any, first: int, kept: int) -> DeviceLists:
+    """Merge a block of scores into the `kept` largest of each row, in no order; `first` is the block's first column."""
+    best, where = torch.topk(scores, min(kept, scores.shape[1]), dim=1, sorted=False)
+    values, columns = torch.cat([lists[0], best], dim=1), torch.cat([lists[1], where + first], dim=1)
+    if values.shape[1] > kept:
+        values, where = torch.topk(values, kept, dim=1, sorted=False)
+        columns = columns.gather(1, where)
     return values, columns
 
 
