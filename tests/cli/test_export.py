@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 from pathlib import Path
@@ -40,11 +41,13 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_lexicon_goes_to_stdout_or_into_a_file(bilex: Bilex, work: Path) -> None:
     pairs = [(entry.source, entry.target) for entry in Run.load("run").lexicon]
     assert bilex("export", "run") == (0, (work / "run" / "lexicon.tsv").read_text("utf-8"), "")
-    for form in ("tsv", "jsonl", "muse", "tei"):
+    for form in ("tsv", "csv", "jsonl", "muse", "tei", "tbx", "dix"):
         printed = bilex("export", "run", "--format", form)
         assert bilex("export", "run", "--format", form, "-o", f"out.{form}") == (0, f"out.{form}\n", "")
-        assert (work / f"out.{form}").read_text("utf-8") == printed.out
+        assert (work / f"out.{form}").read_bytes().decode("utf-8") == printed.out
     assert bilex("export", "run", "-o", "again.tsv", "--quiet").out == ""
+    assert bilex("export", "run", "--format", "stardict", "-o", "d.ifo") == (0, "d.ifo\nd.idx\nd.dict\n", "")
+    assert bilex("export", "run", "--format", "lex", "-o", "l") == (0, "l.f2e\nl.e2f\nl.priors\n", "")
     assert [entry[:2] for entry in Lexicon.load("out.tsv")] == pairs
     assert list(read_pairs("out.muse")) == pairs
     lines = (work / "out.jsonl").read_text("utf-8").splitlines()
@@ -128,7 +131,26 @@ def test_a_reviewed_lexicon_has_the_decisions_applied(bilex: Bilex, work: Path) 
     muse = outcome.out
     assert f"{third[0]} {third[1]}\n" in muse
     assert not any(line.startswith(f"{first[0]} ") for line in muse.splitlines())
-    refused(bilex("export", "run", "--reviewed"), "--reviewed", code=2)
+    with (work / "out.csv").open("wb") as file:
+        file.write(bilex("export", "run", "--format", "csv", "--reviewed").out.encode())
+    bilex("export", "run", "--reviewed", "-o", "out.tsv")
+    entries = {entry.source: entry for entry in Lexicon.load("out.tsv")}
+    assert first[0] not in entries
+    assert entries[third[0]][:2] == third and entries[third[0]].rank > 0
+    for word, target in ((second[0], "a better <word>"), third):
+        assert (entries[word].target, entries[word].origin, entries[word].confidence) == (target, "review", 1.0)
+    with (work / "out.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["target"] for row in csv.DictReader(file)] == [entry.target for entry in entries.values()]
+    bilex("export", "run", "--reviewed", "--min-confidence", 1, "-o", "sure.tsv")
+    assert {entry.source for entry in Lexicon.load("sure.tsv")} >= {second[0], third[0]}
+    bilex("export", "run", "--reviewed", "--format", "lex", "-o", "out")
+    table = [line.split(" ") for line in (work / "out.f2e").read_text("utf-8").splitlines()]
+    given = {
+        word: [(target, float(p)) for target, source, p in table if source == word] for word in (first[0], third[0])
+    }
+    assert given[third[0]] == [(third[1], 1.0), ("NULL", 0.0)]
+    assert first[1] not in dict(given[first[0]])
+    refused(bilex("export", "run", "--reviewed", "--format", "vec", "-o", "m.vec"), "--reviewed", code=2)
 
 
 def test_what_a_format_cannot_hold_is_left_out_and_counted(bilex: Bilex, hostile: Path, tmp_path: Path) -> None:
@@ -166,7 +188,9 @@ def test_wrong_usage_is_refused(bilex: Bilex, work: Path) -> None:
     refused(bilex("export", "run", "--format", "bin", "-o", "m.vec"), "m.vec", ".bin", code=2)
     refused(bilex("export", "run", "--format", "vec", "-o", ".vec"), ".vec, .txt", code=2)
     refused(bilex("export", "run", "--side", "both"), "--side", code=2)
-    refused(bilex("export", "run", "--format", "csv"), "'csv'", code=2)
+    refused(bilex("export", "run", "--format", "doc"), "'doc'", code=2)
+    for form in ("lex", "anki", "stardict"):
+        refused(bilex("export", "run", "--format", form), "-o", code=2)
     refused(bilex("export", "run", "-o", "run/mine.tsv"), "run/mine.tsv", code=2)
     refused(bilex("export", "none"), "none")
     refused(bilex("export", "run", "-o", "no/such/folder.tsv"), "no/such/folder.tsv")

@@ -14,13 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bilex.errors import BilexWarning
-from bilex.lexicon.formats import jsonl_lines, language_tag, muse_lines, tei_lines
-from bilex.lexicon.lexicon import Entry, tsv_lines
+from bilex.lexicon.formats import FORMATS
+from bilex.lexicon.formats.book import Book, language_tag
+from bilex.lexicon.lexicon import Entry
 from bilex.lexicon.text import tsv_cell, xml_safe
 from bilex.seeds.dictionaries import read_pairs
 from tests.hostile import HOSTILE, hostile_lexicon
 
 TEI = "{http://www.tei-c.org/ns/1.0}"
+TBX = "{urn:iso:std:iso:30042:ed-2}"
 LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
@@ -38,14 +40,19 @@ def tei_pairs(text: str) -> list[tuple[str, str]]:
     ]
 
 
-def quietly(lines: Iterable[str]) -> str:
+def text_of(form: str, entries: Iterable[Entry], source: str = "en", target: str = "fr", creator: str = "x") -> str:
+    files = FORMATS[form].files(Book(list(entries), source, target, creator))
+    return b"".join(piece for pieces in files.values() for piece in pieces).decode("utf-8")
+
+
+def quietly(form: str, entries: Iterable[Entry], *names: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BilexWarning)
-        return "".join(lines)
+        return text_of(form, entries, *names)
 
 
 def test_jsonl_is_one_object_on_each_line_for_every_reader() -> None:
-    text = "".join(jsonl_lines([*hostile_lexicon(), *entries_of(("a\tb", "c\r\nd"))]))
+    text = text_of("jsonl", [*hostile_lexicon(), *entries_of(("a\tb", "c\r\nd"))])
     lines = text.splitlines()  # also splits at U+2028 and the like
     assert [json.loads(line)["source"] for line in lines] == [*HOSTILE, "a\tb"]
     assert json.loads(lines[-1]) == {
@@ -62,7 +69,7 @@ def test_jsonl_is_one_object_on_each_line_for_every_reader() -> None:
 def test_muse_leaves_out_words_with_spaces_and_counts_them(tmp_path: Path) -> None:
     rows = entries_of(("house", "maison"), ("new york", "ville"), ("city", "nouvelle\u00a0ville"), ("=1+1", "@x"))
     with pytest.warns(BilexWarning, match="2 pairs.*'new york'"):
-        text = "".join(muse_lines(rows))
+        text = text_of("muse", rows)
     assert text == "house maison\n=1+1 @x\n"
     (tmp_path / "pairs.txt").write_text(text, "utf-8")
     assert list(read_pairs(tmp_path / "pairs.txt")) == [("house", "maison"), ("=1+1", "@x")]
@@ -72,19 +79,19 @@ def test_muse_leaves_out_words_with_spaces_and_counts_them(tmp_path: Path) -> No
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=5, unique=True))
 def test_any_words_survive(pairs: list[tuple[str, str]]) -> None:
     rows = entries_of(*pairs)
-    table = [line.split("\t")[:2] for line in "".join(tsv_lines(rows)).split("\n")[1:-1]]
+    table = [line.split("\t")[:2] for line in text_of("tsv", rows).split("\n")[1:-1]]
     assert table == [[tsv_cell(source), tsv_cell(target)] for source, target in pairs]
-    objects = [json.loads(line) for line in "".join(jsonl_lines(rows)).splitlines()]
+    objects = [json.loads(line) for line in text_of("jsonl", rows).splitlines()]
     assert [(each["source"], each["target"]) for each in objects] == pairs
-    found = tei_pairs(quietly(tei_lines(rows, "en", "fr", "a test")))
+    found = tei_pairs(quietly("tei", rows))
     assert sorted(found) == sorted((xml_safe(source), xml_safe(target)) for source, target in pairs)
-    for line in quietly(muse_lines(rows)).split("\n")[:-1]:
+    for line in quietly("muse", rows).split("\n")[:-1]:
         assert tuple(line.split()) in pairs
 
 
 def test_tei_is_a_dictionary_in_freedicts_flavour() -> None:
     rows = entries_of(("house", "maison"), ("tree", "arbre"), ("house", "domicile"))
-    root = ElementTree.fromstring("".join(tei_lines(rows, "wiki.en", "fr", "bilex & co")))
+    root = ElementTree.fromstring(text_of("tei", rows, "wiki.en", "fr", "bilex & co"))
     assert root.tag == f"{TEI}TEI"
     described = root.find(f"{TEI}teiHeader/{TEI}fileDesc")
     assert described is not None
@@ -159,14 +166,14 @@ def check_tei(element: ElementTree.Element) -> None:
 @pytest.mark.parametrize("names", [("en", "fr"), ("vectors", ""), ("cc.zh-Hant", "he")])
 def test_tei_keeps_to_the_schema(names: tuple[str, str]) -> None:
     rows = entries_of(("house", "maison"), ("house", "domicile"), *((word, word) for word in HOSTILE if word))
-    check_tei(ElementTree.fromstring(quietly(tei_lines(rows, *names, "bilex"))))
+    check_tei(ElementTree.fromstring(quietly("tei", rows, *names)))
     with pytest.raises(AssertionError):
-        check_tei(ElementTree.fromstring("".join(tei_lines(rows[:2], *names, "bilex")).replace("sense", "note")))
+        check_tei(ElementTree.fromstring(text_of("tei", rows[:2], *names).replace("sense", "note")))
 
 
 def test_tei_shows_hostile_words_as_text_and_counts_what_xml_cannot_hold() -> None:
     with pytest.warns(BilexWarning, match=r"6 words.*'a\\x00b'"):
-        text = "".join(tei_lines(list(hostile_lexicon()), "</title>", "]]>", "x"))
+        text = text_of("tei", hostile_lexicon(), "</title>", "]]>")
     assert tei_pairs(text) == [(xml_safe(e.source), xml_safe(e.target)) for e in hostile_lexicon()]
     assert "<img" not in text
     assert xml_safe("a\x00b") == "a\ufffdb"
@@ -178,6 +185,31 @@ def test_language_tags() -> None:
 
 
 def test_an_empty_lexicon() -> None:
-    empty = list(hostile_lexicon().head(0))
-    assert "".join(jsonl_lines(empty)) == "".join(muse_lines(empty)) == ""
-    assert tei_pairs("".join(tei_lines(empty, "en", "fr", "x"))) == []
+    assert text_of("jsonl", []) == text_of("muse", []) == ""
+    assert tei_pairs(text_of("tei", [])) == []
+
+
+def test_csv_is_read_back_to_the_letter(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = [*hostile_lexicon(), *entries_of(("a\tb", 'c"\r\nd'), ("null", "nan"), ("a,b", "=1+1"))]
+    rows = [entry._replace(confidence=place / len(rows)) for place, entry in enumerate(rows)]
+    (tmp_path / "a.csv").write_bytes(text_of("csv", rows).encode("utf-8"))
+    frame = pandas.read_csv(tmp_path / "a.csv", keep_default_na=False, encoding_errors="strict", lineterminator=None)
+    expected = [entry for entry in rows if "\0" not in entry.source]
+    found = [row for row in frame.itertuples(index=False, name=None) if "\0" not in row[0]]
+    assert len(frame) == len(rows)
+    assert [(row[0], row[1], bool(row[4]), row[5]) for row in found] == [(e[0], e[1], e[4], e[5]) for e in expected]
+    assert [row[6] for row in found] == pytest.approx([e.confidence for e in expected], abs=1e-6)
+
+
+def test_tbx_has_a_concept_for_each_source_word_and_each_language_once() -> None:
+    rows = [entry._replace(confidence=0.25) for entry in entries_of(("house", "maison"), ("house", "domicile"))]
+    for names, tags in ((("wiki.en", "fr"), ["en", "fr"]), (("vectors", ""), ["und-x-source", "und-x-target"])):
+        root = ElementTree.fromstring(text_of("tbx", [*rows, *entries_of(("<&>", "]]>"))], *names))
+        assert root.attrib["type"] == "TBX-Core"
+        concepts = list(root.iter(f"{TBX}conceptEntry"))
+        assert [[each.get(LANG) for each in concept] for concept in concepts] == [tags, tags]
+        assert [term.text for term in concepts[0].iter(f"{TBX}term")] == ["house", "maison", "domicile"]
+        assert [note.text for note in concepts[0].iter(f"{TBX}note")] == ["confidence 0.2500"] * 2
+        assert [term.text for term in concepts[1].iter(f"{TBX}term")] == ["<&>", "]]>"]
+        assert len({concept.get("id") for concept in concepts}) == 2

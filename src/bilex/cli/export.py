@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import numpy as np
 
 from bilex.cli.options import min_confidence_option, quiet_option, run_argument
+from bilex.lexicon.formats import FORMATS
 
 if TYPE_CHECKING:
     from bilex.em.context import Reporter
+    from bilex.lexicon.formats.book import Book, Translations
     from bilex.lexicon.lexicon import Entry
+    from bilex.lexicon.reviewed import ReviewedLexicon
     from bilex.runs.run import Run
 
-LEXICON_FORMATS = ("tsv", "jsonl", "muse", "tei")
-REVIEWED_FORMATS = ("muse", "tei")  # a correction has no score, so the formats without scores
 VECTOR_FORMATS = {  # the endings that a file of the format may have
     "vec": (".vec", ".txt", ".vec.gz", ".txt.gz"),
     "bin": (".bin",),
     "safetensors": (".safetensors",),
 }
 SEPARATOR = re.compile(r"[ \t\r\n]")
-LINES_PER_REPORT = 1000
+TRANSLATIONS = 10  # of each word in tables of probabilities
+WORDS_PER_BLOCK = 5000
 
 
 @click.command()
@@ -34,10 +38,10 @@ LINES_PER_REPORT = 1000
 @click.option(
     "--format",
     "form",
-    type=click.Choice([*LEXICON_FORMATS, *VECTOR_FORMATS]),
+    type=click.Choice([*FORMATS, *VECTOR_FORMATS]),
     default="tsv",
     show_default=True,
-    help="The lexicon as tsv, jsonl, muse or tei; or the vectors as vec, bin or safetensors.",
+    help="The lexicon's format, or vec, bin or safetensors for vectors.",
 )
 @click.option("-o", "--output", metavar="FILE", help="The file to write.  [default for lexicons: stdout]")
 @click.option(
@@ -53,31 +57,32 @@ def export(
 ) -> None:
     """Write the lexicon of RUN, or its vectors, in another program's format.
 
-    tsv is the table of the run, jsonl the same as one JSON object per line, muse two words per line, tei a dictionary
-    for FreeDict's tools. vec, bin and safetensors hold the words of each language with their vectors in the shared
-    space, of length 1, so that inner products are cosines. --reviewed is for muse and tei, which hold only words.
+    tsv is the table of the run, csv and jsonl (one JSON object per line) the same; muse has two words per line. tei
+    is a dictionary for FreeDict's tools, stardict one for GoldenDict and others, tbx for translation tools, dix for
+    Apertium, anki a deck of cards. lex holds the model's translation probabilities in both directions, for Moses and
+    eflomal. vec, bin and safetensors hold the words of each language with their vectors in the shared space, of length
+    1, so that inner products are cosines.
 
-    Words are written as they are. To open a tsv in a spreadsheet, import its columns as text: a word such as =1+1 is a
-    formula to it.
+    Words are written as they are. To open a tsv or csv in a spreadsheet, import its columns as text: a word such as
+    =1+1 is a formula to it.
     """
     from bilex.cli.progress import show_progress
+    from bilex.lexicon.formats import write_book
     from bilex.runs.run import Run
 
     check_options(run, form, output, side, reviewed, min_confidence)
     with show_progress(quiet) as reporter:
         reporter.stage("reading")
         loaded = Run.load(run)
-        if min_confidence:
-            loaded = replace(loaded, lexicon=loaded.lexicon.confident(min_confidence))
-        entries = reviewed_entries(loaded, run) if reviewed else list(loaded.lexicon)
-        written = [output] if output is not None else []
+        written = []
         if form in VECTOR_FORMATS and output is not None:
             written = write_sides(loaded, output, side or "both", reporter)
         elif output is not None:
             reporter.stage(f"writing {output}")
-            write_lines(output, lexicon_lines(loaded, form, entries), len(entries), reporter)
+            written = write_book(book_of(loaded, run, reviewed, min_confidence), form, output, reporter.rows)
     if output is None:  # as UTF-8, whatever the locale is
-        sys.stdout.buffer.writelines(line.encode("utf-8") for line in lexicon_lines(loaded, form, entries))
+        for pieces in FORMATS[form].files(book_of(loaded, run, reviewed, min_confidence)).values():
+            sys.stdout.buffer.writelines(pieces)
         sys.stdout.buffer.flush()
     if not quiet:
         for name in written:
@@ -91,62 +96,97 @@ def check_options(
     problem = None
     if form in VECTOR_FORMATS:
         endings = VECTOR_FORMATS[form]
-        if min_confidence:
-            problem = f"--min-confidence is for lexicons, and {form} is not"
+        if min_confidence or reviewed:
+            problem = f"--{'reviewed' if reviewed else 'min-confidence'} is for lexicons, and {form} is not"
         elif output is None:
             problem = f"{form} is not for a terminal; name a file with -o"
         elif not output.lower().endswith(endings) or Path(output).name.lower() in endings:
             problem = f"{output}: the name of a {form} file ends in {', '.join(endings)}"
     elif side is not None:
         problem = f"--side is for vectors, and {form} is a lexicon"
-    if reviewed and form not in REVIEWED_FORMATS:
-        problem = f"--reviewed is for {' and '.join(REVIEWED_FORMATS)}; the explorer exports the decisions as a table"
-    elif reviewed and min_confidence:
-        problem = "--min-confidence does not apply to a reviewed lexicon; give one of the two"
-    elif output is not None and Path(output).resolve().parent == Path(run).resolve():
+    elif output is None and (FORMATS[form].endings or not FORMATS[form].is_text):
+        problem = f"{form} is not for a terminal; name a file with -o"
+    if output is not None and Path(output).resolve().parent == Path(run).resolve():
         problem = f"{output}: a run holds only its own files; choose a place outside {run}"
     if problem is not None:
         raise click.UsageError(problem, click.get_current_context())
 
 
-def reviewed_entries(run: Run, folder: str) -> list[Entry]:
-    """Return the pairs that the review left or put in, in the order of the source words' frequency."""
-    from bilex.lexicon.lexicon import Entry
-    from bilex.lexicon.reviewed import read_reviewed
-
-    pairs = read_reviewed(Path(folder) / "reviewed").pairs
-    last = len(run.source)
-    ordered = sorted(pairs, key=lambda pair: run.source.index.get(pair[0], last))
-    return [Entry(*pair, score=0.0, rank=0, mutual=False, origin="") for pair in ordered]
-
-
-def lexicon_lines(run: Run, form: str, entries: Sequence[Entry]) -> Iterable[str]:
-    """Return the lines of a lexicon in one of its formats."""
-    from bilex.lexicon.formats import jsonl_lines, muse_lines, tei_lines
-    from bilex.lexicon.lexicon import tsv_lines
+def book_of(run: Run, folder: str, reviewed: bool, least: float) -> Book:
+    """Return the lexicon for a format: all of it, or as it was reviewed, and its confident entries."""
+    from bilex.lexicon.formats.book import Book
+    from bilex.lexicon.reviewed import ReviewedLexicon, read_reviewed
     from bilex.version import __version__
 
-    if form == "tei":
-        return tei_lines(entries, run.source.name, run.target.name, f"bilex {__version__}")
-    if form == "tsv":
-        return tsv_lines(entries, confidence=run.lexicon.confidence is not None)
-    return jsonl_lines(entries) if form == "jsonl" else muse_lines(entries)
+    review = read_reviewed(Path(folder) / "reviewed") if reviewed else ReviewedLexicon()
+    entries = reviewed_entries(run, review) if reviewed else list(run.lexicon)
+    if least:
+        run.lexicon.confident(least)  # an error if it has none
+        entries = [entry for entry in entries if entry.confidence is not None and entry.confidence >= least]
+    translations = partial(probable_translations, run, review, least) if "weights" in run.info else None
+    return Book(entries, run.source.name, run.target.name, f"bilex {__version__}", translations)
 
 
-def write_lines(path: str, lines: Iterable[str], entries: int, reporter: Reporter) -> None:
-    """Write lines to a file, whole or not at all."""
-    from bilex.files.atomic import atomic_write
+def reviewed_entries(run: Run, review: ReviewedLexicon) -> list[Entry]:
+    """Return the pairs that the review left or put in, in the order of the source words' frequency.
 
-    with atomic_write(path) as file:
-        for number, line in enumerate(lines):
-            file.write(line.encode("utf-8"))
-            if number % LINES_PER_REPORT == 0:
-                reporter.rows(min(number, entries), entries)
+    A pair that a person has settled is certain, and its origin is the review. A correction with a word that has no
+    vector has the score 0, and a rank behind all words.
+    """
+    from bilex.lexicon.lexicon import REVIEW, Entry
+
+    certain = None if run.lexicon.confidence is None else 1.0
+    known = {entry[:2]: entry for entry in run.lexicon}
+    for pair in review.kept:
+        score, rank, mutual = known[pair][2:5] if pair in known else figures(run, *pair)
+        known[pair] = Entry(*pair, score, rank, mutual, REVIEW, certain)
+    last = len(run.source)
+    return [known[pair] for pair in sorted(review.pairs, key=lambda pair: run.source.index.get(pair[0], last))]
+
+
+def figures(run: Run, source: str, target: str) -> tuple[float, int, bool]:
+    """Return the score, the rank and whether they are mutual neighbours, of a pair that is not in the lexicon."""
+    from bilex.search.local import LocalEngine
+
+    if source not in run.source or target not in run.target:
+        return 0.0, len(run.target) + 1, False
+    row, column = run.source.index[source], run.target.index[target]
+    rows, columns, space = np.array([row]), np.array([column]), run.space
+    mutual = bool(space.source_nearest[row] == column and space.target_nearest[column] == row)
+    return float(space.scores(rows, columns, "nn")[0]), int(space.rank(rows, columns, "csls", LocalEngine())[0]), mutual
+
+
+def probable_translations(run: Run, review: ReviewedLexicon, least: float, reverse: bool) -> Iterator[Translations]:
+    """Yield the most probable translations of every word, as the review has settled them."""
+    side = run.target if reverse else run.source
+    settled: dict[str, list[str]] = {}
+    for pair in review.kept:
+        word, other = pair[::-1] if reverse else pair
+        settled.setdefault(word, []).append(other)
+    forbidden = {pair[::-1] if reverse else pair for pair in review.forbidden}
+    for start in range(0, len(side), WORDS_PER_BLOCK):
+        words = side.words[start : start + WORDS_PER_BLOCK]
+        for word, found in zip(words, run.translate_many(words, TRANSLATIONS, reverse=reverse), strict=True):
+            if word in settled:
+                yield word, [(other, 1 / len(settled[word])) for other in settled[word]]
+            else:
+                listed = zip((one.word for one in found), posterior([one.score for one in found]), strict=True)
+                yield word, [(other, p) for other, p in listed if p >= least and (word, other) not in forbidden]
+    outside = (word for word in settled if word not in side)
+    yield from ((word, [(other, 1 / len(settled[word])) for other in settled[word]]) for word in outside)
+
+
+def posterior(weights: Sequence[float]) -> list[float]:
+    """Return the probability of each translation from the weights in nats, beside none at weight 0."""
+    top = max((0.0, *weights))
+    odds = [math.exp(weight - top) for weight in weights]
+    total = math.exp(-top) + sum(odds)
+    return [one / total for one in odds]
 
 
 def write_sides(run: Run, output: str, side: str, reporter: Reporter) -> list[str]:
     """Write the vectors of one language or of both, and return the names of the files."""
-    from bilex.lexicon.formats import warn_about_words
+    from bilex.lexicon.formats.book import warn_about_words
     from bilex.vectors.writers import write_vectors
 
     names = names_of_sides(output, run.source.name, run.target.name) if side == "both" else {side: output}
@@ -165,7 +205,7 @@ def write_sides(run: Run, output: str, side: str, reporter: Reporter) -> list[st
 
 def names_of_sides(output: str, source: str, target: str) -> dict[str, str]:
     """Put the names of the languages before the ending of a file name, if they are two language tags."""
-    from bilex.lexicon.formats import language_tag
+    from bilex.lexicon.formats.book import language_tag
 
     tags = language_tag(source), language_tag(target)
     if "und" in tags or tags[0].lower() == tags[1].lower():
