@@ -17,6 +17,7 @@ from bilex.version import __version__
 
 if TYPE_CHECKING:
     from bilex.errors import BilexError, BilexWarning
+    from bilex.evaluation.alignment import Alignment, align
     from bilex.induction import induce
     from bilex.lexicon.lexicon import Entry, Lexicon
     from bilex.methods import METHODS, Method
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS",
+    "Alignment",
     "BilexError",
     "BilexWarning",
     "Embeddings",
@@ -37,6 +39,7 @@ __all__ = [
     "Run",
     "Translation",
     "__version__",
+    "align",
     "induce",
     "induce_many",
     "load",
@@ -46,6 +49,7 @@ __all__ = [
 HOMES = {
     "vectors.embeddings": ("Embeddings", "load"),
     "errors": ("BilexError", "BilexWarning"),
+    "evaluation.alignment": ("Alignment", "align"),
     "induction": ("induce",),
     "multilingual.many": ("induce_many",),
     "lexicon.lexicon": ("Entry", "Lexicon"),

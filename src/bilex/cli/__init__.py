@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from bilex.cli.align import align
 from bilex.cli.demo import demo
 from bilex.cli.doctor import doctor
 from bilex.cli.evaluation import compare, evaluate, hubness, similarity
@@ -57,7 +58,7 @@ def bilex(context: click.Context) -> None:
         context.exit(WRONG_USAGE)
 
 
-LEARNING, READING = (demo, induce, induce_many), (translate, explore, export, report)
+LEARNING, READING = (demo, induce, induce_many, align), (translate, explore, export, report)
 MEASURING = (evaluate, similarity, hubness, compare, reproduce, sweep)
 for command in (*LEARNING, *READING, *MEASURING, doctor):
     bilex.add_command(command)

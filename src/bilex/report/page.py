@@ -43,7 +43,7 @@ def render_report(run: Run, engine: Engine | None = None) -> str:
     command, recorded = reproduce.command_line(info)
     return (
         make_environment()
-        .from_string(read_resource("page.html"))
+        .from_string(read_resource("chart.html") + read_resource("page.html"))
         .render(
             info=info,
             source=source,

@@ -1,0 +1,135 @@
+"""``bilex align``: two models or periods of one language in one space, and the words that moved."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bilex.cli.options import command_line, json_option, print_json, quiet_option
+from bilex.errors import BilexError, BilexWarning
+
+if TYPE_CHECKING:
+    from bilex.evaluation.alignment import Alignment, MovedWord
+
+MANIFEST, MOVED, REPORT = "align.json", "moved.tsv", "report.html"
+SHOWN = 10
+
+
+@click.command()
+@click.argument("a", type=click.Path())
+@click.argument("b", type=click.Path())
+@click.option("-o", "--output", metavar="OUT", help="The directory to write.  [default: A-B-aligned]")
+@click.option("--words", type=click.IntRange(1), default=200, show_default=True, help="Moved words to list.")
+@click.option("--limit", type=int, default=200_000, show_default=True, help="Words to read from each file.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["vec", "bin", "safetensors"]),
+    default="vec",
+    show_default=True,
+    help="The format of the aligned vectors.",
+)
+@json_option
+@quiet_option
+@click.pass_context
+def align(
+    context: click.Context,
+    a: str,
+    b: str,
+    output: str | None,
+    words: int,
+    limit: int,
+    form: str,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Map the word vectors A onto B, another model or period of the same language.
+
+    The words that both have are the seed, each held out in turn. Writes the directory OUT with the vectors of both in
+    one space, moved.tsv with the words that moved most and their old and new neighbours, align.json and report.html.
+    """
+    from bilex.cli.induce import stem_of
+    from bilex.cli.progress import show_progress
+    from bilex.evaluation.alignment import align as learn
+    from bilex.files.atomic import atomic_write_text
+    from bilex.files.run_directory import run_directory
+    from bilex.report.alignment import render_alignment
+    from bilex.runs.summary import summarise_vectors
+    from bilex.search.engines import find_engine
+    from bilex.vectors.embeddings import load
+    from bilex.version import __version__
+
+    place = output or f"{stem_of(a)}-{stem_of(b)}-aligned"
+    with run_directory(place, check_replaceable) as folder, show_progress(quiet or as_json) as reporter:
+        sides = []
+        for path in (a, b):
+            reporter.stage(f"reading {path}")
+            sides.append(load(path, limit))
+        inputs = [summarise_vectors(side) for side in sides]
+        reporter.stage("aligning")
+        engine = find_engine("local", progress=reporter.rows)
+        aligned = learn(*sides, engine=engine)
+        moved = aligned.moved(words, engine=engine)
+        info = {"version": __version__, "command": command_line(context), "inputs": inputs, **aligned.figures()}
+        for name, side in zip(vector_names(aligned, form), (aligned.source, aligned.target), strict=True):
+            reporter.stage(f"writing {name}")
+            side.save(folder / name)
+        atomic_write_text(folder / MOVED, moved_table(moved))
+        atomic_write_text(folder / REPORT, render_alignment(aligned, moved, info))
+        atomic_write_text(folder / MANIFEST, json.dumps(info, indent=2, ensure_ascii=False) + "\n")
+    if as_json:
+        print_json({"output": place, **info, "moved": [vars(word) for word in moved]})
+    elif not quiet:
+        print_summary(aligned, moved, place)
+    if not aligned.fits:
+        problem = f"only {aligned.held_out:.0%} of the held-out words find themselves; do not trust the moved words"
+        warnings.warn(f"{place}: {problem}", BilexWarning, stacklevel=1)
+
+
+def check_replaceable(place: Path) -> None:
+    """Raise if the place holds anything but an alignment."""
+    if place.exists() and not (place.is_dir() and ((place / MANIFEST).is_file() or not any(place.iterdir()))):
+        raise BilexError(f"{place}: exists and is not an alignment; choose another place with -o")
+    foreign = {path.name for path in place.glob("*") if path.suffix not in (".vec", ".bin", ".safetensors")}
+    if foreign := foreign - {MANIFEST, MOVED, REPORT}:
+        raise BilexError(f"{place}: holds {min(foreign)!r}; move that, or choose another place with -o")
+
+
+def vector_names(aligned: Alignment, form: str) -> tuple[str, str]:
+    """Return the names of the two files of vectors: the models' own, if they differ."""
+    names = (aligned.source.name, aligned.target.name)
+    if not all(names) or names[0].lower() == names[1].lower():
+        names = ("a", "b")
+    return f"{names[0]}.{form}", f"{names[1]}.{form}"
+
+
+def moved_table(moved: list[MovedWord]) -> str:
+    """Return the moved words as tab-separated lines."""
+    from bilex.lexicon.text import tsv_cell
+
+    lines = ["word\tchange\tcosine\told_neighbours\tnew_neighbours"]
+    for word in moved:
+        near = (" ".join(names) for names in (word.old_neighbours, word.new_neighbours))
+        lines.append("\t".join([tsv_cell(word.word), f"{word.change:.3f}", f"{word.cosine:.4f}", *map(tsv_cell, near)]))
+    return "\n".join(lines) + "\n"
+
+
+def print_summary(aligned: Alignment, moved: list[MovedWord], place: str) -> None:
+    """Print how well the models fit, and the words that moved most."""
+    from bilex.cli.evaluation import print_table
+
+    figures: dict[str, Any] = aligned.figures()
+    click.echo(
+        f"{figures['shared']:,} words in both; {aligned.held_out:.0%} of those held out find themselves, "
+        f"median cosine {figures['median_cosine']:.2f}"
+    )
+    rows = [("moved", "change", "old neighbours", "new neighbours")]
+    for word in moved[:SHOWN]:
+        near = (" ".join(names) for names in (word.old_neighbours[:4], word.new_neighbours[:4]))
+        rows.append((word.word, f"{word.change:.1f}", *near))
+    print_table(rows)
+    click.echo(f"all: {Path(place) / MOVED}, report: {Path(place) / REPORT}")
