@@ -18,9 +18,10 @@ NAMES = ("house", "<b>tree</b>", *(f"w{row}" for row in range(98)))
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(100, 12))
-    Embeddings(NAMES, vectors).save(tmp_path / "old.vec")
+    Embeddings(NAMES, vectors.astype(np.float32)).save(tmp_path / "old.vec")
     vectors[[1, 40]] = vectors[[40, 1]]
-    Embeddings(NAMES, vectors @ np.linalg.qr(rng.normal(size=(12, 12)))[0]).save(tmp_path / "new.vec")
+    turned = vectors @ np.linalg.qr(rng.normal(size=(12, 12)))[0]
+    Embeddings(NAMES, turned.astype(np.float32)).save(tmp_path / "new.vec")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -48,12 +49,12 @@ def test_again_gives_the_same_bytes_and_replaces_only_alignments(bilex: Bilex, m
     refused(bilex(*arguments), "notes.txt")
     (models / "other").mkdir()
     (models / "other" / "a.vec").write_text("mine")
-    refused(bilex("align", "old.vec", "new.vec", "-o", "other"), "not an alignment")
+    refused(bilex("align", "old.vec", "new.vec", "-o", "other"), "not written by `bilex align`")
 
 
 def test_json_and_models_that_do_not_fit(bilex: Bilex, models: Path) -> None:
     rng = np.random.default_rng(1)
-    Embeddings(NAMES, rng.normal(size=(100, 12))).save(models / "noise.vec")
+    Embeddings(NAMES, rng.normal(size=(100, 12)).astype(np.float32)).save(models / "noise.vec")
     outcome = bilex("align", "old.vec", "noise.vec", "--json", "--format", "safetensors")
     found = json.loads(outcome.out)
     assert not found["fits"] and found["shared"] == 100 and len(found["moved"][0]["new_neighbours"]) == 5

@@ -66,6 +66,6 @@ def test_a_word_is_judged_without_itself() -> None:
 
 
 def test_models_that_share_too_little() -> None:
-    one, other = (Embeddings(tuple(f"{side}{row}" for row in range(20)), np.ones((20, 2))) for side in "ab")
+    one, other = (Embeddings(tuple(f"{side}{row}" for row in range(20)), np.ones((20, 2), np.float32)) for side in "ab")
     with pytest.raises(BilexError, match="share 0 words"):
         bilex.align(one, other)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bilex.cli.options import command_line, json_option, print_json, quiet_option
-from bilex.errors import BilexError, BilexWarning
+from bilex.errors import BilexWarning
 
 if TYPE_CHECKING:
     from bilex.evaluation.alignment import Alignment, MovedWord
 
-MANIFEST, MOVED, REPORT = "align.json", "moved.tsv", "report.html"
+MANIFEST, MOVED = "align.json", "moved.tsv"
 SHOWN = 10
 
 
@@ -56,6 +57,7 @@ def align(
     from bilex.cli.progress import show_progress
     from bilex.evaluation.alignment import align as learn
     from bilex.files.atomic import atomic_write_text
+    from bilex.files.ownership import REPORT, check_listed_replaceable, file_sha256
     from bilex.files.run_directory import run_directory
     from bilex.report.alignment import render_alignment
     from bilex.runs.summary import summarise_vectors
@@ -64,7 +66,8 @@ def align(
     from bilex.version import __version__
 
     place = output or f"{stem_of(a)}-{stem_of(b)}-aligned"
-    with run_directory(place, check_replaceable) as folder, show_progress(quiet or as_json) as reporter:
+    check = partial(check_listed_replaceable, MANIFEST, "align")
+    with run_directory(place, check) as folder, show_progress(quiet or as_json) as reporter:
         sides = []
         for path in (a, b):
             reporter.stage(f"reading {path}")
@@ -80,6 +83,7 @@ def align(
             side.save(folder / name)
         atomic_write_text(folder / MOVED, moved_table(moved))
         atomic_write_text(folder / REPORT, render_alignment(aligned, moved, info))
+        info["checksums"] = {path.name: file_sha256(path) for path in sorted(folder.iterdir())}
         atomic_write_text(folder / MANIFEST, json.dumps(info, indent=2, ensure_ascii=False) + "\n")
     if as_json:
         print_json({"output": place, **info, "moved": [vars(word) for word in moved]})
@@ -88,15 +92,6 @@ def align(
     if not aligned.fits:
         problem = f"only {aligned.held_out:.0%} of the held-out words find themselves; do not trust the moved words"
         warnings.warn(f"{place}: {problem}", BilexWarning, stacklevel=1)
-
-
-def check_replaceable(place: Path) -> None:
-    """Raise if the place holds anything but an alignment."""
-    if place.exists() and not (place.is_dir() and ((place / MANIFEST).is_file() or not any(place.iterdir()))):
-        raise BilexError(f"{place}: exists and is not an alignment; choose another place with -o")
-    foreign = {path.name for path in place.glob("*") if path.suffix not in (".vec", ".bin", ".safetensors")}
-    if foreign := foreign - {MANIFEST, MOVED, REPORT}:
-        raise BilexError(f"{place}: holds {min(foreign)!r}; move that, or choose another place with -o")
 
 
 def vector_names(aligned: Alignment, form: str) -> tuple[str, str]:
@@ -121,6 +116,7 @@ def moved_table(moved: list[MovedWord]) -> str:
 def print_summary(aligned: Alignment, moved: list[MovedWord], place: str) -> None:
     """Print how well the models fit, and the words that moved most."""
     from bilex.cli.evaluation import print_table
+    from bilex.files.ownership import REPORT
 
     figures: dict[str, Any] = aligned.figures()
     click.echo(
@@ -129,7 +125,7 @@ def print_summary(aligned: Alignment, moved: list[MovedWord], place: str) -> Non
     )
     rows = [("moved", "change", "old neighbours", "new neighbours")]
     for word in moved[:SHOWN]:
-        near = (" ".join(names) for names in (word.old_neighbours[:4], word.new_neighbours[:4]))
-        rows.append((word.word, f"{word.change:.1f}", *near))
+        old, new = (" ".join(names[:4]) for names in (word.old_neighbours, word.new_neighbours))
+        rows.append((word.word, f"{word.change:.1f}", old, new))
     print_table(rows)
     click.echo(f"all: {Path(place) / MOVED}, report: {Path(place) / REPORT}")

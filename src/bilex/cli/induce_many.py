@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,7 @@ def induce_many(
     """
     from bilex.cli.estimate import estimate_run
     from bilex.cli.progress import show_progress
+    from bilex.files.ownership import check_listed_replaceable
     from bilex.files.run_directory import run_directory
     from bilex.multilingual.many import induce_many as learn_all
     from bilex.search.engines import find_engine, open_engine
@@ -87,7 +89,7 @@ def induce_many(
         starts = seeds_of(seeds, list(files)[1:])
     place = output or "-".join(files)
     with (
-        run_directory(place, check_many_replaceable) as folder,
+        run_directory(place, partial(check_listed_replaceable, SUMMARY, "induce-many")) as folder,
         show_progress(quiet or as_json, chosen.stopping.tolerance, chosen.stopping.max_iterations) as reporter,
         open_engine(engine, threads=threads, progress=reporter.rows) as where,
     ):
@@ -198,24 +200,6 @@ def write_summary(folder: Path, many: Many, summary: dict[str, Any]) -> None:
         {**summary, "files": files, "checksums": checksums}, indent=2, ensure_ascii=False, allow_nan=False
     )
     atomic_write_text(folder / SUMMARY, text + "\n")
-
-
-def check_many_replaceable(place: Path) -> bool:
-    """Return whether an earlier `bilex induce-many` is replaced; raise if the place holds anything else."""
-    from bilex.files.ownership import ELSEWHERE, check_not_current, check_replaceable, file_sha256
-
-    if not place.is_dir() or not any(place.iterdir()):
-        return check_replaceable(place)
-    try:
-        checksums = dict(json.loads((place / SUMMARY).read_text("utf-8"))["checksums"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise BilexError(f"{place}: exists and was not written by `bilex induce-many`; {ELSEWHERE}") from None
-    check_not_current(place)
-    for path in sorted(place.iterdir()):
-        is_ours = path.is_file() and (path.name == SUMMARY or checksums.get(path.name) == file_sha256(path))
-        if not is_ours and not (path.is_dir() and check_replaceable(path)):
-            raise BilexError(f"{place}: holds {path.name!r}, which bilex did not write; move it, or {ELSEWHERE}")
-    return True
 
 
 def summary_lines(summary: dict[str, Any], place: str) -> list[str]:

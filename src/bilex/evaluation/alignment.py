@@ -74,9 +74,9 @@ class Alignment:
         chosen = np.argsort(-self.change, kind="stable")[:count]
         words = [self.words[place] for place in chosen.tolist()]
         near = [nearest_words(side, words, neighbours, engine or LocalEngine()) for side in (self.source, self.target)]
-        figures = zip(self.change[chosen].tolist(), self.cosine[chosen].tolist(), strict=True)
         return [
-            MovedWord(word, *numbers, old, new) for word, numbers, old, new in zip(words, figures, *near, strict=True)
+            MovedWord(word, float(self.change[place]), float(self.cosine[place]), old, new)
+            for word, place, old, new in zip(words, chosen, *near, strict=True)
         ]
 
 
