@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bilex.errors import BilexError, InputError
+from bilex.lexicon import review_database
 from bilex.lexicon.reviewed import ReviewedLexicon, precision_interval
 from bilex.lexicon.reviews import ACCEPTED, CORRECTED, NO_TARGET, REJECTED, Conflict, Decision, Reviews
 
@@ -163,6 +164,39 @@ def test_a_newer_database_is_refused(reviews: Reviews, tmp_path: Path) -> None:
         Reviews(tmp_path)
 
 
+ENDLESS = (
+    "DROP TABLE log",
+    "CREATE VIEW log AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) "
+    "SELECT id, 'a' AS source, 'b' AS target, 'accepted' AS verdict, NULL AS correction, 'now' AS made FROM n",
+)
+FOREIGN_TRIGGER = ("CREATE TRIGGER more AFTER INSERT ON log BEGIN SELECT 1; END",)
+HIDDEN_TRIGGER = (
+    *FOREIGN_TRIGGER,
+    "PRAGMA writable_schema = ON",
+    "UPDATE sqlite_schema SET name = 'sqlite_sequence' WHERE name = 'more'",
+)
+MISSING_TRIGGER = ("DROP TRIGGER no_delete",)
+
+
+@pytest.mark.parametrize("commands", [ENDLESS, FOREIGN_TRIGGER, HIDDEN_TRIGGER, MISSING_TRIGGER])
+def test_a_database_with_other_tables_views_or_triggers_is_refused(tmp_path: Path, commands: tuple[str, ...]) -> None:
+    with Reviews(tmp_path) as reviews:
+        reviews.decide(HOUSE, ACCEPTED, version=0)
+    with sqlite3.connect(tmp_path / "review.sqlite") as other:
+        for command in commands:
+            other.execute(command)
+    with pytest.raises(InputError):
+        Reviews(tmp_path)
+
+
+def test_an_enormous_database_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Reviews(tmp_path) as reviews:
+        reviews.decide(HOUSE, ACCEPTED, version=0)
+    monkeypatch.setattr(review_database, "MAX_REVIEW_BYTES", 1000)
+    with pytest.raises(InputError):
+        Reviews(tmp_path)
+
+
 def test_an_emptied_database_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
     (tmp_path / "review.sqlite").touch()
     with pytest.raises(InputError):
@@ -174,16 +208,13 @@ def test_an_emptied_database_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
     [
         ("a", "b", "undone", None, 1, "now"),
         (b"a", "b", "accepted", None, None, "now"),
-        ("a", "b", "accepted", None, None, 3.5),
+        ("a", "b", "accepted", None, None, b"now"),
     ],
 )
 def test_rows_that_make_no_sense_are_refused(tmp_path: Path, row: tuple[object, ...]) -> None:
     with Reviews(tmp_path) as reviews:
         reviews.decide(HOUSE, ACCEPTED, version=0)
     with sqlite3.connect(tmp_path / "review.sqlite") as other:
-        other.execute("CREATE TABLE copy AS SELECT * FROM log")
-        other.execute("DROP TABLE log")
-        other.execute("CREATE TABLE log (id INTEGER PRIMARY KEY, source, target, verdict, correction, undoes, made)")
         other.execute("INSERT INTO log (source, target, verdict, correction, undoes, made) VALUES (?,?,?,?,?,?)", row)
     with pytest.raises(InputError):
         Reviews(tmp_path)

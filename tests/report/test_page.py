@@ -168,7 +168,7 @@ def test_hostile_words_stay_text(good_run: Run) -> None:
 
 
 def test_hostile_names_and_settings_stay_text(good_run: Run) -> None:
-    bad = HOSTILE[0]
+    bad = HOSTILE[0] + "\x1b[31m\u202e"
     configuration = {**good_run.info["configuration"], "seed": {**good_run.info["configuration"]["seed"], "name": bad}}
     files = {"name": bad, "words": 3, "dimension": 2, "files": [{"path": bad, "sha256": bad}]}
     info = {**good_run.info, "configuration": configuration, "inputs": {"source": files, "target": files}}
@@ -176,6 +176,7 @@ def test_hostile_names_and_settings_stay_text(good_run: Run) -> None:
     html = render_report(replace(good_run, source=replace(good_run.source, name=bad), info=info))
     assert {tag for tag, _ in Page(html).tags} <= {tag for tag, _ in Page(render_report(good_run)).tags} | {"pre"}
     assert "<img" not in html
+    assert not re.search(r"[\u202e\x1b]", html)
 
 
 def test_languages_are_marked_and_words_isolated(good_run: Run) -> None:

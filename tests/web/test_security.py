@@ -62,6 +62,24 @@ def test_the_printed_key_works_as_often_as_one_likes(stranger: TestClient) -> No
         assert stranger.get("/", headers={"cookie": answer.headers["set-cookie"].partition(";")[0]}).status_code == 200
 
 
+@pytest.mark.parametrize(
+    "cookie",
+    [
+        "bilex-8765={}; bilex-8765=of-another-program",
+        "bilex-8765=of-another-program; bilex-8765={}",
+        'a={{"b": 1, "c": [}}; x="; bilex-8765={}; =;;y="\\"',
+        "é\x01\x7f; bilex-8765={}",
+    ],
+)
+def test_cookies_of_other_programs_do_not_lock_the_user_out(
+    stranger: TestClient, cookie: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some versions of the standard parser raise at cookies that they dislike."""
+    monkeypatch.setattr("http.cookies._unquote", lambda text: 1 / 0)
+    headers = [("cookie", cookie.format(TOKEN).encode("latin-1"))]
+    assert stranger.get("/api/run", headers=headers).status_code == 200
+
+
 def test_the_key_of_the_started_browser_works_once(stranger: TestClient) -> None:
     assert stranger.get(f"/?key={ONE_TIME_KEY}").status_code == 303
     stranger.cookies.clear()

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
@@ -15,7 +16,7 @@ from bilex.confidence.figures import induced_pairs
 from bilex.files.atomic import atomic_write_text
 from bilex.numerics.formatting import format_number, format_percent
 from bilex.report import contents, reproduce
-from bilex.report.words import guess_language, make_visible
+from bilex.report.words import guess_language, make_visible, mark_invisible
 from bilex.runs.run import Run
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
@@ -78,11 +79,18 @@ def read_resource(name: str) -> str:
 
 def make_environment() -> Environment:
     """Return a template engine that escapes everything and raises on an undefined name."""
-    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=finalize
+    )
     made.filters.update(visible=make_visible, number=format_number, percent=format_percent, code=mark_code)
     return made
 
 
 def mark_code(sentence: str) -> Markup:
     """Turn text between backticks into code elements."""
-    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(sentence))))
+    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", str(escape(finalize(sentence)))))
+
+
+def finalize(value: Any) -> Any:
+    """Make the control characters of a value visible: ``run.json`` may come from anyone."""
+    return mark_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -22,11 +22,13 @@ def make_visible(text: str, max_length: int = MAX_SHOWN_LENGTH) -> str:
 
     Joiners inside words (Persian, Hindi) stay as they are.
     """
-    blank = not text.strip()
-    shown = "".join(
-        f"‹U+{ord(letter):04X}›" if blank or is_invisible(letter) else letter for letter in text[:max_length]
-    )
+    shown = mark_invisible(text[:max_length], everything=not text.strip())
     return shown if len(text) <= max_length else f"{shown}…"
+
+
+def mark_invisible(text: str, *, everything: bool = False) -> str:
+    """Replace invisible characters, or every character, by their code points."""
+    return "".join(f"‹U+{ord(letter):04X}›" if everything or is_invisible(letter) else letter for letter in text)
 
 
 def is_invisible(letter: str) -> bool:

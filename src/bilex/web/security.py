@@ -79,7 +79,7 @@ class AccessGuard:
             return refusal(403, "other sites may not ask")
         if home and "key" in request.query_params:
             return self.login(request.query_params["key"])
-        if not same_secret(request.cookies.get(self.cookie, ""), self.token):
+        if not any(same_secret(value, self.token) for value in cookie_values(request, self.cookie)):
             return refusal(403, "open the address that bilex explore has printed in the terminal, with its key", home)
         if request.method in {"GET", "HEAD"}:
             return None
@@ -101,6 +101,16 @@ class AccessGuard:
         answer = RedirectResponse("/", 303)
         answer.set_cookie(self.cookie, self.token, httponly=True, samesite="lax")
         return answer
+
+
+def cookie_values(request: Request, name: str) -> list[str]:
+    """Return every value of a cookie.
+
+    All programs on this machine share the browser's cookies for it, so neither a strange one nor another of the same
+    name may hide ours, as it may from a parser that reads all of them.
+    """
+    pairs = [pair.partition("=") for header in request.headers.getlist("cookie") for pair in header.split(";")]
+    return [value.strip(' "') for key, _, value in pairs if key.strip() == name]
 
 
 def same_secret(given: str, secret: str) -> bool:
