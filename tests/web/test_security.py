@@ -76,7 +76,7 @@ def test_cookies_of_other_programs_do_not_lock_the_user_out(
 ) -> None:
     """Some versions of the standard parser raise at cookies that they dislike."""
     monkeypatch.setattr("http.cookies._unquote", lambda text: 1 / 0)
-    headers = [("cookie", cookie.format(TOKEN).encode("latin-1"))]
+    headers = [(b"cookie", cookie.format(TOKEN).encode("latin-1"))]
     assert stranger.get("/api/run", headers=headers).status_code == 200
 
 
