@@ -15,7 +15,11 @@ def command_line_page() -> str:
     parts = [
         "# Command line",
         "Data goes to stdout, progress and warnings to stderr. `--json` prints one object and nothing else. Exit code "
-        "0 is done, 1 failed, 2 wrong usage, 130 interrupted; an error is one line that says what to do.",
+        "0 is done, 1 failed, 2 wrong usage, 3 done but the lexicon's verdict is *failed* (with `--strict`: or "
+        "*doubtful*), 130 interrupted; an error is one line that says what to do.",
+        'The Tab key completes commands, options, methods and files after `eval "$(_BILEX_COMPLETE=bash_source bilex)"`'
+        " in bash (`zsh_source` in zsh); in fish after `_BILEX_COMPLETE=fish_source bilex | source`. Put the line into "
+        "the file that your shell reads at its start.",
         fence("text", help_of("bilex", bilex)),
     ]
     for name, command in bilex.commands.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["BilexError", "BilexWarning", "InputError", "NothingMatchedWarning"]
+__all__ = ["BilexError", "BilexWarning", "CoverageWarning", "InputError", "NothingMatchedWarning"]
 
 
 def printable(message: str) -> str:
@@ -55,3 +55,7 @@ class BilexWarning(UserWarning):
 
 class NothingMatchedWarning(BilexWarning):
     """EM found no pair at all: the run is of no use. The command line makes it an error."""
+
+
+class CoverageWarning(BilexWarning):
+    """The vocabularies know few pairs of a dictionary."""

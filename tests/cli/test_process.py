@@ -53,10 +53,9 @@ def test_progress_is_visible_on_a_terminal(work: Path) -> None:
     code, out, screen = watch(arguments, work)
     assert code == 0
     assert "lexicon: new/lexicon.tsv" in out
-    line = r"iteration +{} +\d+ pairs +mean cosine 0\.\d+ +log-likelihood -?[\d,.]+"
-    assert re.search(line.format(1), screen)
-    assert re.search(line.format(12), screen)
-    assert re.search(r"learning, iteration \d+, about \d+ s left", screen)
+    assert re.search(r"learning, \d+ pairs after iteration \d+", screen)
+    clock = [int(minutes) * 60 + int(seconds) for minutes, seconds in re.findall(r"0:(\d\d):(\d\d)", screen)]
+    assert clock == sorted(clock)  # one clock for the whole command
 
 
 def test_quiet_is_silent_also_on_a_terminal(work: Path) -> None:
@@ -65,15 +64,15 @@ def test_quiet_is_silent_also_on_a_terminal(work: Path) -> None:
 
 def test_an_interrupt_during_the_iterations_leaves_a_checkpoint(work: Path) -> None:
     before, place = contents(work), "a new one"
-    code, out, screen = watch(["induce", "src.vec", "trg.vec", "-o", place, *ENDLESS], work, "iteration   5")
+    code, out, screen = watch(["induce", "src.vec", "trg.vec", "-o", place, *ENDLESS], work, "after iteration")
     assert (code, out) == (130, "")
     assert "`bilex induce --resume 'a new one'`" in screen.rstrip().rpartition("bilex: error: ")[2]
     assert "Traceback" not in screen
     left = contents(work)
     assert left.pop(f"{place}/checkpoint.safetensors")
     assert left == {**before, place: None}
-    _, _, screen = watch(["induce", "--resume", place], work, "iteration   7")
-    assert re.search(r"iteration +1 .*iteration +5 .*iteration +7 ", screen, re.DOTALL)  # those before, too
+    code, _, screen = watch(["induce", "--resume", place], work, "after iteration")
+    assert (code, "Traceback" in screen) == (130, False)
 
 
 def test_an_interrupt_while_reading_writes_nothing(work: Path) -> None:

@@ -46,10 +46,11 @@ def test_a_failed_run_has_the_verdict_failed_and_advice(bilex: Bilex, work: Path
     Path("mixed.vec").write_text(vec_text(target.words, mixed), "utf-8")
     arguments = ("induce", "src.vec", "mixed.vec", "--log-odds", "0.2", "-o", "new")
     outcome = bilex(*arguments)
-    assert (outcome.code, outcome.err) == (0, "")
+    assert (outcome.code, outcome.err) == (3, "")
     verdict, advice = (line for line in outcome.out.splitlines() if line.startswith(("verdict: ", "next: ")))
     assert "failed" in verdict and "seed" in advice
     printed = bilex(*arguments, "--json")
+    assert printed.code == 3
     assert printed.err.startswith("bilex: warning: new: ") and printed.err.count("\n") == 1
     assert json.loads(printed.out)["verdict"]["level"] == "failed"
     page = bilex("report", "new", "-o", "page.html")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bilex.errors import BilexError, InputError
+from bilex.errors import BilexError, CoverageWarning, InputError
 from bilex.seeds.seed import Seed, SeedLike, find_seed
 from bilex.vectors.embeddings import Embeddings
 
@@ -63,7 +63,11 @@ def test_pairs_of_words_in_any_order_give_the_same_seed() -> None:
     [
         ("identical", language("nothing", "alike"), "share no words; give a dictionary"),
         ("numerals", language("taxi"), "share no numerals; try --seed identical or a dictionary"),
-        ([("le", "the")], SOURCE, "none of the 1 seed pairs is in both vocabularies; check their order and case"),
+        ([("le", "the")], SOURCE, "the other way round"),
+        ([("The", "LE")], SOURCE, "in lower case 1 would be"),
+        ([("ca\u0301sa", "x")], language("c\xe1sa"), "none of the 1 seed pairs"),
+        (["ab", "cd"], SOURCE, "pairs of words"),
+        ("identcal", SOURCE, "--seed identical"),
         ([], SOURCE, "none of the 0 seed pairs"),
     ],
 )
@@ -77,5 +81,15 @@ def test_a_seed_without_a_pair_is_an_error_that_says_what_to_do(
 def test_a_dictionary_without_a_known_pair_names_the_file_and_shows_a_pair(tmp_path: Path) -> None:
     path = tmp_path / "seed.txt"
     path.write_text("le the\nThe Le\n")
-    with pytest.raises(InputError, match=r"seed\.txt: none of its 2 pairs .*'le the'.*; put the source word first"):
+    with pytest.raises(InputError, match=r"seed\.txt: none of its 2 pairs .*'le the'.*; the other way round"):
         find_seed(str(path), SOURCE, TARGET)
+
+
+def test_a_dictionary_that_is_hardly_known_gets_a_warning_and_a_hint() -> None:
+    unknown = [(f"x{number}", f"y{number}") for number in range(20)]
+    for pairs, hint in (
+        ([("the", "le"), *unknown], "only 1 of its 21 pairs"),
+        ([("taxi", "taxi"), ("le", "the"), ("nuit", "night"), ("maison", "house")], "the other way round"),
+    ):
+        with pytest.warns(CoverageWarning, match=hint):
+            find_seed(pairs, language("the", "taxi", "night", "house"), language("le", "taxi", "nuit", "maison"))

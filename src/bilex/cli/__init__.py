@@ -25,6 +25,7 @@ from bilex.cli.induce import induce
 from bilex.cli.induce_many import induce_many
 from bilex.cli.interrupts import INTERRUPT_RECEIVED, exit_message, install_signal_handlers
 from bilex.cli.report import report
+from bilex.cli.terminal import HelpFormatter, echo
 from bilex.cli.translate import translate
 from bilex.errors import BilexError, BilexWarning
 from bilex.version import __version__
@@ -32,10 +33,31 @@ from bilex.version import __version__
 __all__ = ["bilex", "main"]
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+ORDER_OF_USE = (
+    *("demo", "fetch", "vectors", "induce", "induce-many", "report", "translate", "explore", "export", "align"),
+    *("evaluate", "compare", "similarity", "hubness", "benchmark", "reproduce", "sweep", "doctor"),
+)
+COMPLETION = """Completion with the Tab key, for bash (zsh has zsh_source, fish fish_source):
+
+\b
+  eval "$(_BILEX_COMPLETE=bash_source bilex)"
+"""
+click.Context.formatter_class = HelpFormatter
 
 
 class CommandGroup(click.Group):
     """All commands. Catches Ctrl-C before click does, which would print an empty line even in a pipe."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order in which a person comes to need them."""
+        known = [name for name in ORDER_OF_USE if name in self.commands]
+        return [*known, *(name for name in self.commands if name not in known)]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first sentence of each command, whole."""
+        rows = [(name, self.commands[name].get_short_help_str(limit=1000)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
@@ -45,7 +67,12 @@ class CommandGroup(click.Group):
             raise click.Abort from None
 
 
-@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.group(
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    epilog=COMPLETION,
+)
 @click.version_option(__version__, prog_name="bilex")
 @click.pass_context
 def bilex(context: click.Context) -> None:
@@ -58,9 +85,10 @@ def bilex(context: click.Context) -> None:
         context.exit(WRONG_USAGE)
 
 
-LEARNING, READING = (demo, induce, induce_many, align), (translate, explore, export, report)
-MEASURING = (evaluate, similarity, hubness, compare, reproduce, sweep)
-for command in (*LEARNING, *READING, *MEASURING, doctor):
+for command in (
+    *(demo, induce, induce_many, report, translate, explore, export, align),
+    *(evaluate, compare, similarity, hubness, reproduce, sweep, doctor),
+):
     bilex.add_command(command)
 
 
@@ -119,11 +147,11 @@ def report_error(error: BaseException) -> int:
 
 def print_error(message: str, code: int) -> int:
     """Print an error as one line on stderr, and return the code."""
-    click.echo(f"bilex: error: {message}", err=True)
+    echo(f"bilex: error: {message}", err=True)
     return code
 
 
 def show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     """Print a warning of bilex as one line on stderr; those of other packages are for developers."""
     if issubclass(category, BilexWarning):
-        click.echo(f"bilex: warning: {message}", err=True)
+        echo(f"bilex: warning: {message}", err=True)

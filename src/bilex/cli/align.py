@@ -54,12 +54,12 @@ def align(
     one space, moved.tsv with the words that moved most and their old and new neighbours, align.json and report.html.
     """
     from bilex.cli.induce import stem_of
-    from bilex.cli.progress import show_progress
     from bilex.evaluation.alignment import align as learn
     from bilex.files.atomic import atomic_write_text
     from bilex.files.ownership import REPORT, check_listed_replaceable, file_sha256
     from bilex.files.run_directory import run_directory
     from bilex.report.alignment import render_alignment
+    from bilex.runs.progress import show_progress
     from bilex.runs.summary import summarise_vectors
     from bilex.search.engines import find_engine
     from bilex.vectors.embeddings import load

@@ -19,7 +19,9 @@ import numpy as np
 
 from bilex.errors import BilexError
 from bilex.methods import Method
+from bilex.numerics.threads import thread_count
 from bilex.search.engine import Engine
+from bilex.seeds.coupling import SIZES
 from bilex.vectors.readers import peek_shape
 
 COPIES = 6.2  # of both languages' vectors, at the peak; measured at 200,000 words a side
@@ -27,6 +29,7 @@ BASE_MEMORY = 350e6  # bytes: Python, the libraries and the compiled kernels
 BYTES_PER_EDGE = 24  # of the candidate graph
 LATER_ITERATIONS, LATER_COST = 8, 0.1  # a usual number, and the share of a full search each costs with reuse
 FINAL_SEARCHES = 3
+COUPLING_COST = 3e-6  # CPU seconds for each pair of words, where there is no seed
 PARSE_RATE = 60e6  # numbers a second read from text, on two cores
 SAMPLE_QUERIES, SAMPLE_TARGETS = 2048, 32768
 # The limit, the usage, and in memory.stat the part of the usage that is only cached files; in versions 2 and 1.
@@ -57,30 +60,38 @@ class Estimate:
         return {"memory_mb": round(self.memory / 1e6), "seconds": seconds}
 
 
-def estimate_run(paths: tuple[str, str], limit: int, method: Method, engine: Engine | None) -> Estimate | None:
-    """Estimate a run from the sizes of its files, if they can be told; raise if there is too little free memory."""
+def estimate_run(
+    paths: tuple[str, str], limit: int, method: Method, engine: Engine | None, *, seedless: bool = False
+) -> Estimate | None:
+    """Estimate a run from the sizes of its files, if they can be told; raise if there is too little free memory.
+
+    Without a seed (`seedless`) a start is looked for first: couplings of the most frequent words, and EM from each.
+    """
     source, target = (peek_shape(path, limit) for path in paths)
     if source is None or target is None:
         return None
     words, dimension = (source[0], target[0]), max(source[1], target[1])
     check_memory(estimate_from_sizes(words, dimension, method, None), words, dimension, measure_memory())
-    return estimate_from_sizes(words, dimension, method, engine)
+    return estimate_from_sizes(words, dimension, method, engine, seedless=seedless)
 
 
-def estimate_from_sizes(words: tuple[int, int], dimension: int, method: Method, engine: Engine | None) -> Estimate:
+def estimate_from_sizes(
+    words: tuple[int, int], dimension: int, method: Method, engine: Engine | None, *, seedless: bool = False
+) -> Estimate:
     """Estimate a run over so many source and target words; without an engine, only its memory."""
     rows, columns = words
     memory = BASE_MEMORY + COPIES * 4 * (rows + columns) * dimension + BYTES_PER_EDGE * method.e_step.candidates * rows
     if engine is None:
         return Estimate(memory, None)
     pairs = FINAL_SEARCHES * rows * columns
+    coupled = sum(min(rows, columns, size) ** 2 for size in SIZES) if seedless else 0
     if method.self_learning:
         most = method.e_step.max_rank or max(words)
         searches = 2 + LATER_ITERATIONS * (LATER_COST if method.map.kind != "cca" else 1)  # both sides move: no reuse
-        pairs += int(searches * min(rows, most) * min(columns, most))
+        pairs += int(searches * min(rows, most) * min(columns, most)) * (1 + len(SIZES) * seedless)
         pairs += rows * columns if method.e_step.match_all and max(words) > most else 0
     seconds = pairs / pairs_per_second(engine, dimension, words) + (rows + columns) * dimension / PARSE_RATE
-    return Estimate(memory, seconds)
+    return Estimate(memory, seconds + COUPLING_COST * coupled / thread_count())
 
 
 def pairs_per_second(engine: Engine, dimension: int, words: tuple[int, int]) -> float:

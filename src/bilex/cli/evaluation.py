@@ -159,7 +159,7 @@ def compare(
 @contextlib.contextmanager
 def load_runs(quiet: bool, *runs: str) -> Iterator[tuple[Engine, list[Run]]]:
     """Load runs and an engine to search them, with progress on the terminal."""
-    from bilex.cli.progress import show_progress
+    from bilex.runs.progress import show_progress
     from bilex.runs.run import Run
     from bilex.search.engines import find_engine
 

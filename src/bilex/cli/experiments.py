@@ -80,7 +80,7 @@ def reproduce(
 @json_option
 @quiet_option
 def sweep(config: str, output: str, as_json: bool, quiet: bool) -> None:
-    r"""Run the grid that the TOML file CONFIG describes: a table and its plot.
+    """Run the grid that the TOML file CONFIG describes: a table and its plot.
 
     Its keys: data (a directory, with layout and pairs) or source, target, train and test (files); methods, priors,
     seeds, sizes, draws, limit, max_rank, held_out, retrieval. Paths are relative to CONFIG. Finished cells are kept in
@@ -92,7 +92,7 @@ def sweep(config: str, output: str, as_json: bool, quiet: bool) -> None:
         sizes = [2000, 5000, 10000]
         priors = ["1:1", "2:2"]
         seeds = [5000, "identical"]
-    """
+    """  # noqa: D301 (click needs the character, not two of them)
     from bilex.experiments.sweep import read_sweep, run_sweep
 
     grid = read_sweep(config)
@@ -104,7 +104,7 @@ def sweep(config: str, output: str, as_json: bool, quiet: bool) -> None:
 @contextlib.contextmanager
 def grid_progress(command: str, output: str, name: str, quiet: bool) -> Iterator[Reporter]:
     """Show the progress of a grid on the terminal; an interruption tells how to continue."""
-    from bilex.cli.progress import show_progress
+    from bilex.runs.progress import show_progress
 
     log = Path(output) / f"{name}.jsonl"
     how_to_resume = f"finished cells are kept in {log}, run `{command}` again to go on"

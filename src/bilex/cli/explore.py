@@ -40,7 +40,7 @@ def explore(run: str, port: int | None, no_browser: bool, subwords: tuple[str, .
     Decisions are stored in RUN/review.sqlite as they are made. Only this machine can reach the page, and only those who
     have the address with its key.
     """
-    from bilex.cli.progress import show_progress
+    from bilex.runs.progress import show_progress
     from bilex.web.explorer import Explorer
 
     with bind(port) as listening:

@@ -66,8 +66,8 @@ def export(
     Words are written as they are. To open a tsv or csv in a spreadsheet, import its columns as text: a word such as
     =1+1 is a formula to it.
     """
-    from bilex.cli.progress import show_progress
     from bilex.lexicon.formats import write_book
+    from bilex.runs.progress import show_progress
     from bilex.runs.run import Run
 
     check_options(run, form, output, side, reviewed, min_confidence)

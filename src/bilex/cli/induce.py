@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from shlex import quote
@@ -14,31 +14,64 @@ import msgspec
 
 from bilex.cli import options as shared
 from bilex.cli.interrupts import exit_message, exit_promptly_on_interrupt
+from bilex.cli.terminal import echo
 from bilex.errors import BilexError, BilexWarning, InputError, NothingMatchedWarning
-from bilex.methods import DEFAULT_METHOD, Method, find_method
+from bilex.methods import DEFAULT_METHOD, METHODS, PAPER, Method, find_method
 
 if TYPE_CHECKING:
     from bilex.runs.checkpoints import Checkpoint
     from bilex.runs.run import Run
 
-ANEW = ("src", "trg", "seed", "engine", "report", "reuse", "threads")  # what may be given again: it changes no lexicon
+BAD_VERDICT = 3  # the exit code of a run that is complete, but not to be trusted
+CHOICES = {  # what a method decided by itself, in words
+    "start": "the seed is used only to start",
+    "soft": "every step also learns from the seed's pairs",
+    "fixed": "every matching contains the seed's pairs",
+    "seed": "the maps are those of the seed alone",
+    "procrustes": "the map is the orthogonal one of the seed alone",
+}
+ANEW = (
+    "src",
+    "trg",
+    "seed",
+    "engine",
+    "report",
+    "reuse",
+    "threads",
+    "strict",
+)  # what may be given again: it changes no lexicon
 
 
 @click.command()
 @click.argument("src", type=click.Path(), required=False)
 @click.argument("trg", type=click.Path(), required=False)
-@click.option("-o", "--output", metavar="RUN", help="The run directory to write.  [default: SRC-TRG]")
-@click.option("--resume", metavar="RUN", help="Go on with a run that was interrupted, with its options.")
+@click.option(
+    "-o", "--output", type=click.Path(), metavar="RUN", help="The run directory to write.  [default: SRC-TRG]"
+)
+@click.option(
+    "--resume", type=click.Path(), metavar="RUN", help="Go on with a run that was interrupted, with its options."
+)
 @click.option(
     "--seed",
+    type=click.Path(),
     default="identical",
     show_default=True,
     metavar="identical|numerals|unsupervised|FILE|RUN/reviewed",
     help="Where to start: words spelt the same, numerals, nothing, a dictionary file, or a run that was reviewed.",
 )
-@click.option("--method", default=DEFAULT_METHOD, show_default=True, metavar="NAME", help="A method by its name.")
+@click.option(
+    "--method",
+    default=DEFAULT_METHOD,
+    show_default=True,
+    metavar="NAME",
+    shell_complete=lambda context, parameter, start: [name for name in METHODS if name.startswith(start)],
+    help=f"One of {', '.join(dict.fromkeys([DEFAULT_METHOD, PAPER, *METHODS]))}; or FILE.toml, a method of your own. "
+    f"{PAPER} is the paper's.",
+)
 @shared.method_options
-@click.option("--limit", type=int, default=200_000, show_default=True, help="Words to read from each file.")
+@click.option(
+    "--limit", type=int, metavar="N", default=200_000, show_default=True, help="Words to read from each file."
+)
 @click.option("--complete", is_flag=True, help="Also list the best CSLS neighbour of every unmatched word.")
 @shared.min_confidence_option
 @click.option(
@@ -50,28 +83,42 @@ ANEW = ("src", "trg", "seed", "engine", "report", "reuse", "threads")  # what ma
 )
 @click.option("--report/--no-report", default=True, help="Write report.html, a page that shows and judges the run.")
 @click.option("--reuse/--no-reuse", default=True, help="Start searches and matchings from the last ones; same lexicon.")
-@click.option("--threads", type=click.IntRange(1), help="Worker threads.  [default: all cores]")
+@click.option("--threads", type=click.IntRange(1), metavar="N", help="Worker threads.  [default: all cores]")
+@shared.strict_option
 @shared.json_option
 @shared.quiet_option
 @click.pass_context
 def induce(
-    context: click.Context, /, output: str | None, resume: str | None, as_json: bool, quiet: bool, **_: object
+    context: click.Context,
+    /,
+    output: str | None,
+    resume: str | None,
+    strict: bool,
+    as_json: bool,
+    quiet: bool,
+    **_: object,
 ) -> None:
     """Learn a lexicon from the word vectors SRC and TRG.
 
-    Writes the directory RUN with lexicon.tsv, model.safetensors, run.json and report.html, and says whether the
-    lexicon looks sound, doubtful or failed. A run that was interrupted goes on with --resume RUN alone.
-    """
+    Writes the directory RUN with lexicon.tsv, model.safetensors, run.json and report.html, and says how much of the
+    lexicon is right and whether it looks sound, doubtful or failed. If it failed, everything is written all the same,
+    and the exit code is 3. A run that was interrupted goes on with --resume RUN alone.
+
+    \b
+        bilex induce en.vec fr.vec -o en-fr
+        bilex induce en.vec fi.vec -o en-fi --seed seed.txt
+        bilex induce en.vec fi.vec -o en-fi-2 --seed en-fi/reviewed
+    """  # noqa: D301 (click needs the character, not two of them)
     from bilex.cli.estimate import estimate_run
-    from bilex.cli.progress import show_progress
     from bilex.confidence.signs import FAILED
     from bilex.files.ownership import LEXICON
     from bilex.files.run_directory import run_directory
     from bilex.induction import induce as learn
     from bilex.report.page import REPORT, write_report
     from bilex.runs.checkpoints import read_checkpoint
+    from bilex.runs.progress import INDUCTION, show_progress
     from bilex.search.engines import find_engine, open_engine
-    from bilex.seeds.seed import check_seed
+    from bilex.seeds.seed import UNSUPERVISED, check_seed
     from bilex.vectors.embeddings import load
 
     interrupted = None if resume is None else read_checkpoint(Path(resume))
@@ -79,21 +126,23 @@ def induce(
         job = new_job(context) if resume is None or interrupted is None else old_job(context, resume, interrupted)
         find_engine(job.engine, threads=job.threads)
     place = resume or output or f"{stem_of(job.src)}-{stem_of(job.trg)}"
+    stopping = job.method.stopping
     with (
         run_directory(place) as folder,
         exit_promptly_on_interrupt(folder),
-        show_progress(quiet or as_json, job.method.stopping.tolerance, job.method.stopping.max_iterations) as reporter,
+        show_progress(quiet or as_json, stopping.tolerance, stopping.max_iterations, stages=INDUCTION) as reporter,
         open_engine(job.engine, threads=job.threads, progress=reporter.rows) as engine,
     ):
         warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place
         check_seed(job.seed)
         checkpoint = checkpoint_writer(job, place, folder, resumed=resume is not None)
-        needed = estimate_run((job.src, job.trg), job.limit, job.method, engine if job.engine == "local" else None)
+        here, seedless = engine if job.engine == "local" else None, job.seed == UNSUPERVISED
+        needed = estimate_run((job.src, job.trg), job.limit, job.method, here, seedless=seedless)
         if needed:
             reporter.note(f"this needs {needed}")
-        reporter.stage(f"reading {job.src}")
+        reporter.stage(f"reading {Path(job.src).name}")
         source = load(job.src, job.limit)
-        reporter.stage(f"reading {job.trg}")
+        reporter.stage(f"reading {Path(job.trg).name}")
         target = load(job.trg, job.limit)
         run = learn(
             source,
@@ -118,10 +167,14 @@ def induce(
     if as_json:
         shared.print_json({"run": place, **run.info})
     elif not quiet:
-        click.echo("\n".join(summary_lines(run)))
-        click.echo(f"lexicon: {Path(place) / LEXICON}" + (f", report: {Path(place) / REPORT}" if job.report else ""))
-    if run.info["verdict"]["level"] == FAILED and (quiet or as_json):
+        for line in summary_lines(run):
+            echo(line)
+        echo(f"lexicon: {Path(place) / LEXICON}" + (f", report: {Path(place) / REPORT}" if job.report else ""))
+        echo(f"look at it and correct it: bilex explore {quote(place)}")
+    level = run.info["verdict"]["level"]
+    if level == FAILED and (quiet or as_json):
         warnings.warn(f"{place}: {' '.join(verdict_lines(run))}", BilexWarning, stacklevel=1)
+    context.exit(exit_code([level], strict))
 
 
 @dataclass(frozen=True)
@@ -214,34 +267,29 @@ def stem_of(path: str) -> str:
 
 
 def summary_lines(run: Run) -> list[str]:
-    """Sum the result up for people."""
-    iterations, used = run.info["iterations"], run.info["configuration"]["seed"]["used"]
-    lines = [
-        f"{plural(run.info['pairs'], 'pair')} from {plural(used, 'seed pair')} in "
-        f"{plural(len(iterations), 'iteration')}, {run.info['seconds']:.1f} s ({run.info['stopped']})"
-    ]
+    """Sum the result up for people: what to expect of it, the verdict, then how it was learnt."""
+    used, seconds = run.info["configuration"]["seed"]["used"], run.info["seconds"]
+    learnt = f"learnt from {plural(used, 'seed pair')} in {plural(len(run.info['iterations']), 'iteration')}"
+    lines = [run.headline, *verdict_lines(run), f"{learnt}, {seconds:.1f} s ({run.info['stopped']})"]
     for choice in run.info["choices"]:
-        figures = ", ".join(f"{name} {value:.3f}" for name, value in choice["measured"].items())
-        chosen = f"{choice['chosen']} ({figures})" if figures else choice["chosen"]
-        lines.append(f"{choice['about']}: {chosen}, because {choice['why']}")
-    gap = iterations[-1]["certificate_gap"]
-    proof = "" if gap is None else f", certificate gap {gap:.1g}"
-    lines += [f"mean cosine {iterations[-1]['mean_cosine']:.4f}{proof}", *verdict_lines(run)]
-    if count := len(run.lexicon):
-        lines.append(f"{plural(count, 'entry')} listed, about {run.lexicon.expected_precision:.0%} of them right")
+        chosen = CHOICES.get(choice["chosen"], f"{choice['about']}: {choice['chosen']}")
+        lines.append(f"{chosen} ({choice['why']})")
     return lines
 
 
 def verdict_lines(run: Run) -> list[str]:
-    """Return the verdict on the run, and unless it is sound the reasons and what to try next."""
+    """Return the verdict on the run with its reasons, and unless it is sound what to try next."""
     verdict = run.info["verdict"]
-    if verdict["level"] == "sound":
-        return ["verdict: the lexicon looks sound"]
-    said = {"failed": "the run failed, do not use its lexicon", "doubtful": "the lexicon looks doubtful"}
-    return [
-        f"verdict: {said[verdict['level']]}. {' '.join(verdict['reasons'][:2])}",
-        f"next: {' '.join(verdict['advice'][:2])}",
-    ]
+    said = {"failed": "the run failed, do not use its lexicon"}
+    level = said.get(verdict["level"], f"the lexicon looks {verdict['level']}")
+    lines = [f"verdict: {level}. {' '.join(verdict['reasons'][:2])}"]
+    return lines if verdict["level"] == "sound" else [*lines, f"next: {' '.join(verdict['advice'][:2])}"]
+
+
+def exit_code(levels: Iterable[str], strict: bool) -> int:
+    """Return 3 if a lexicon failed or, with `strict`, is doubtful, so that a pipeline can tell; otherwise 0."""
+    bad = ("failed", "doubtful") if strict else ("failed",)
+    return BAD_VERDICT if any(level in bad for level in levels) else 0
 
 
 def plural(count: int, noun: str) -> str:

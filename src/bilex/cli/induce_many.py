@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.induce import induce, plural, stem_of
+from bilex.cli.induce import exit_code, induce, plural, stem_of
 from bilex.cli.options import command_line, json_option, method_changes, print_json, quiet_option, wrong_usage
+from bilex.cli.terminal import echo
 from bilex.errors import BilexError
 from bilex.methods import OPTIONS, find_method
 
@@ -24,7 +25,16 @@ if TYPE_CHECKING:
 
 SUMMARY, TRIPLES = "many.json", "triples.tsv"
 LANGUAGE_NAME = re.compile(r"[^\W_][\w.+-]*")
-SHARED_OPTIONS = {*OPTIONS, "method", "limit", "engine", "report", "reuse", "threads"}  # they mean the same in `induce`
+SHARED_OPTIONS = {
+    *OPTIONS,
+    "method",
+    "limit",
+    "engine",
+    "report",
+    "reuse",
+    "threads",
+    "strict",
+}  # they mean the same in `induce`
 
 
 @click.command("induce-many")
@@ -60,6 +70,7 @@ def induce_many(
     report: bool,
     reuse: bool,
     threads: int | None,
+    strict: bool,
     as_json: bool,
     quiet: bool,
     **_: object,
@@ -71,13 +82,13 @@ def induce_many(
     support an entry. A language is named after its file, or NAME if NAME=FILE is given.
 
     Writes DIR with a run directory for each pair (and in it cycles.tsv, the agreement of each entry), many.json and
-    triples.tsv.
+    triples.tsv. If a lexicon failed, everything is written all the same, and the exit code is 3.
     """
     from bilex.cli.estimate import estimate_run
-    from bilex.cli.progress import show_progress
     from bilex.files.ownership import check_listed_replaceable
     from bilex.files.run_directory import run_directory
     from bilex.multilingual.many import induce_many as learn_all
+    from bilex.runs.progress import INDUCTION, show_progress
     from bilex.search.engines import find_engine, open_engine
     from bilex.seeds.seed import check_seed
     from bilex.vectors.embeddings import load
@@ -87,10 +98,11 @@ def induce_many(
         find_engine(engine, threads=threads)
         files = named_files((hub, *languages))
         starts = seeds_of(seeds, list(files)[1:])
-    place = output or "-".join(files)
+    place, runs = output or "-".join(files), len(files) * (len(files) - 1) // 2
+    limits = chosen.stopping.tolerance, chosen.stopping.max_iterations
     with (
         run_directory(place, partial(check_listed_replaceable, SUMMARY, "induce-many")) as folder,
-        show_progress(quiet or as_json, chosen.stopping.tolerance, chosen.stopping.max_iterations) as reporter,
+        show_progress(quiet or as_json, *limits, stages=INDUCTION, runs=runs) as reporter,
         open_engine(engine, threads=threads, progress=reporter.rows) as where,
     ):
         for seed in starts.values():
@@ -100,7 +112,7 @@ def induce_many(
         for name in others:
             estimate_run((files[first], files[name]), limit, chosen, None)
         for name, path in files.items():
-            reporter.stage(f"reading {path}")
+            reporter.stage(f"reading {Path(path).name}")
             sides[name] = replace(load(path, limit), name=name)
         words = command_line(context)
 
@@ -116,7 +128,9 @@ def induce_many(
     if as_json:
         print_json({"directory": place, **summary})
     elif not quiet:
-        click.echo("\n".join(summary_lines(summary, place)))
+        for line in summary_lines(summary, place):
+            echo(line)
+    context.exit(exit_code([pair["verdict"] for pair in summary["pairs"]], strict))
 
 
 induce_many.params.extend(parameter for parameter in induce.params if parameter.name in SHARED_OPTIONS)

@@ -10,13 +10,15 @@ from typing import Any, TypeVar
 import click
 
 from bilex.errors import BilexError
-from bilex.methods import DEFAULT_METHOD, METHODS, OPTIONS
+from bilex.methods import DEFAULT_METHOD, METHODS, OPTIONS, Option
 
-OPTION_DEFAULTS = METHODS[DEFAULT_METHOD].options()
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no summary; warnings and errors only.")
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
+strict_option = click.option(
+    "--strict", is_flag=True, help="Exit with 3 for a doubtful lexicon too, not only a failed one."
+)
 reverse_option = click.option("--reverse", is_flag=True, help="From the target language to the source language.")
 min_confidence_option = click.option(
     "--min-confidence",
@@ -37,10 +39,29 @@ def method_options(command: Command) -> Command:
             continue
         kinds: Any = [kind for kind in (int, float) if kind.__name__ in str(each.type)]
         parsed = click.Choice(each.choices) if each.choices else next(iter(kinds), str)
-        default = OPTION_DEFAULTS[each.name]
-        text = f"{each.help}  [default: the method's, {'none' if default is None else default}]"
-        command = click.option(name, each.name, type=parsed, metavar=each.metavar, help=text)(command)
+        choices = f" One of {', '.join(each.choices)}." if each.choices else ""
+        text = f"{each.help}{choices}  [default: {defaults(each)}]"
+        metavar = each.metavar or ("KIND" if each.choices else "X")
+        command = click.option(name, each.name, type=parsed, metavar=metavar, help=text)(command)
     return command
+
+
+def defaults(option: Option) -> str:
+    """Return the default of an option: the default method's, then that of the others, then the exceptions."""
+    values = {name: default_of(option.name, name) for name in METHODS}
+    first, others = values.pop(DEFAULT_METHOD), list(values.values())
+    usual = max(others, key=others.count)
+    exceptions = [f"{name} {value}" for name, value in values.items() if value != usual]
+    return "; ".join(filter(None, [first, f"other methods {usual}" * (usual != first), ", ".join(exceptions)]))
+
+
+def default_of(option: str, method: str) -> str:
+    """Return the default of an option in a method as text."""
+    values = METHODS[method].options()
+    if option == "max_rank":
+        seen = f"{values[option]} words" if values[option] else "all words"
+        return f"{seen} while learning, then all" if values["match_all"] else seen
+    return str(values[option])
 
 
 def method_changes(context: click.Context) -> dict[str, Any]:

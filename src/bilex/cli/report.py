@@ -22,11 +22,11 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
 
     The page is one HTML file that loads nothing from anywhere; send it, print it, open it on a phone.
     """
-    from bilex.cli.progress import show_progress
     from bilex.confidence.signs import SOUND
     from bilex.errors import InputError
     from bilex.files.ownership import MANIFEST
     from bilex.report.page import REPORT, write_report
+    from bilex.runs.progress import show_progress
     from bilex.runs.run import Run
     from bilex.search.engines import find_engine
 

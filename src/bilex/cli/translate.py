@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import click
 
 from bilex.cli.options import json_option, print_json, quiet_option, retrieval_option, reverse_option, run_argument
-from bilex.errors import BilexError, InputError
+from bilex.cli.terminal import echo
+from bilex.errors import BilexError, BilexWarning, InputError
 
 
 @click.command()
@@ -40,6 +42,7 @@ def translate(
     is composed from its words if it has no vector.
     """
     from bilex.runs.run import Run
+    from bilex.vectors.hints import describe_missing
 
     if not words:
         words = tuple(line.strip("\r\n") for line in read_lines() if line.strip())
@@ -47,10 +50,12 @@ def translate(
         raise BilexError("no words to translate; give them as arguments or on stdin, one on each line")
     learnt = Run.load(run)
     model = None if subwords is None else learnt.subwords(subwords, reverse=reverse)
-    answers = learnt.translate_many(words, k, retrieval=retrieval, reverse=reverse, subwords=model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BilexWarning)  # about words without a vector: below, with the name of the run
+        answers = learnt.translate_many(words, k, retrieval=retrieval, reverse=reverse, subwords=model)
     pairs = list(zip(words, answers, strict=True))
-    missing = list(dict.fromkeys(word for word, found in pairs if not found))
-    listed = f"no vector for {', '.join(missing[:10])}{' ...' * (len(missing) > 10)}"
+    missing = [word for word, found in pairs if not found]
+    listed = describe_missing(missing, (learnt.target if reverse else learnt.source).index)
     if as_json:
         print_json({"translations": {word: [vars(answer) for answer in found] for word, found in pairs}})
     else:
@@ -61,7 +66,7 @@ def translate(
         other = "" if subwords else ", or give their fastText model with --subwords"
         raise BilexError(f"{run}: {listed}; check the case of the words, or the direction (--reverse){other}")
     if missing and not quiet:
-        click.echo(f"bilex: warning: {run}: {listed}", err=True)
+        echo(f"bilex: warning: {run}: {listed}", err=True)
 
 
 def read_lines() -> list[str]:

@@ -116,12 +116,12 @@ def split_words(pairs: RowPairs, every: int = HELD_OUT_EVERY) -> tuple[RowPairs,
 def choose_supervision(training: Training, method: Method, seed: Seed) -> tuple[Method, Choice]:
     """Decide the role of the seed in EM."""
     if not seed.is_dictionary:
-        why = "identical strings, numerals and earlier lexicons are not a dictionary, so the seed only starts EM"
+        why = "identical strings, numerals and earlier lexicons are not a dictionary"
         return method.with_changes({"supervision": "start"}), Choice("supervision", "start", why)
     known = seed.pairs.among_frequent(method.e_step.max_rank)
     words = len(np.unique(known.source))
     if words < MIN_WORDS_TO_SPLIT:
-        why = f"the seed has {words} frequent words, fewer than {MIN_WORDS_TO_SPLIT}: too few to hold some out"
+        why = f"its {words} frequent words are too few to hold some out and try otherwise"
         return method.with_changes({"supervision": "soft"}), Choice("supervision", "soft", why)
     _, held = split_words(known)
     rest = seed.pairs.where(~np.isin(seed.pairs.source, held.source))

@@ -27,8 +27,10 @@ from bilex.search.engine import Engine
 from bilex.search.space import SharedSpace
 from bilex.seeds.dictionaries import read_pairs
 from bilex.vectors.embeddings import Embeddings
+from bilex.vectors.hints import coverage_hint, warn_if_little_is_known
 
 CONVENTIONS = ("covered", "all", "pairs")
+TURN = "--reverse"
 Gold = str | os.PathLike[str] | Sequence[tuple[str, str]]
 """A gold dictionary: a file, or (query, translation) pairs."""
 
@@ -109,10 +111,12 @@ def evaluate_translation(
     queries = len({word for word, _ in pairs})
     known = sorted({(source.index[s], target.index[t]) for s, t in pairs if s in source and t in target})
     if not known:
+        hint = coverage_hint(pairs, source.index, target.index, TURN)
         raise NotCovered(
             f"{name}: none of its {queries} words is covered by the vectors; "
-            "check the direction (--reverse) and the case of the words"
+            f"{hint or 'check the direction (--reverse) and the case of the words'}"
         )
+    warn_if_little_is_known(name, pairs, len(known), source.index, target.index, TURN)
     rows, columns = np.array(known, np.int64).T
     # The best of a query's translations decides: it has the smallest rank.
     scores = space.scores(rows, columns, retrieval)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bilex.em.context import Context
-from bilex.errors import BilexError, BilexWarning
+from bilex.errors import BilexError, BilexWarning, CoverageWarning
 from bilex.evaluation.compare import Side, first_answers
 from bilex.evaluation.hubness import evaluate_hubness
 from bilex.evaluation.similarity import evaluate_similarity
@@ -97,6 +97,7 @@ def run_cell(cell: Cell, engine: Engine) -> dict[str, Any]:
     train = cell.cache.pairs(cell.files.train) if needs_train(cell.seed) else ()
     with warnings.catch_warnings(record=True) as caught:  # they are part of the result
         warnings.simplefilter("always", BilexWarning)
+        warnings.simplefilter("ignore", CoverageWarning)  # vocabularies of a figure are small on purpose
         check_input(source, target, cell.method)  # vectors that do not fit together are an error, not a result
         try:
             seed = seed_pairs(cell.seed, source, target, train, draw=cell.draw, held_out=cell.held_out)

@@ -82,6 +82,20 @@ class Run:
 
         return judge(self)
 
+    @property
+    def expected_precision(self) -> float:
+        """The share of its entries that should be right; NaN if there are none."""
+        return self.lexicon.expected_precision
+
+    @property
+    def headline(self) -> str:
+        """How much of the lexicon is right, in the words of the terminal, the report and the explorer."""
+        if not len(self.lexicon):
+            return "no entries"
+        about = self.info.get("confidence", {}).get("calibrated_on")
+        calibrated = f" (calibrated on {about})" if about else ""
+        return f"about {self.expected_precision:.0%} of {len(self.lexicon):,} entries are right{calibrated}"
+
     def confident(self, least: float) -> Run:
         """Return the run with only the entries of at least that confidence; ``run.json`` keeps the verdict on all."""
         listed = self.lexicon.confident(least)

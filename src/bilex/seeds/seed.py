@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,11 +23,13 @@ from bilex.numerics.types import Indices
 from bilex.seeds.coupling import SIZES, couple
 from bilex.seeds.dictionaries import read_pairs
 from bilex.vectors.embeddings import Embeddings
+from bilex.vectors.hints import close_name, coverage_hint, warn_if_little_is_known
 
 IDENTICAL = "identical"
 NUMERALS = "numerals"
 UNSUPERVISED = "unsupervised"
 SEED_NAMES = (IDENTICAL, NUMERALS, UNSUPERVISED)
+TURN = "exchange its columns"
 NUMERAL = re.compile("[0-9]+")
 
 SeedLike = str | os.PathLike[str] | Iterable[tuple[str, str]]
@@ -94,10 +97,22 @@ def find_seed(seed: SeedLike, source: Embeddings, target: Embeddings) -> Seed:
     if isinstance(seed, str | os.PathLike):
         read = from_review if is_reviewed(seed) else from_file
         return read(os.fspath(seed), source, target)
-    pairs = list(seed)
-    problem = f"none of the {len(pairs)} seed pairs is in both vocabularies; check their order and case"
+    pairs = check_pairs(seed)
+    hint = coverage_hint(pairs, source.index, target.index, TURN) or "check their order and case"
+    problem = f"none of the {len(pairs)} seed pairs is in both vocabularies; {hint}"
     found = look_up(pairs, source, target, "pairs", BilexError(problem))
+    if not isinstance(seed, GuessedPairs):
+        warn_if_little_is_known("the seed", pairs, len(found), source.index, target.index, TURN)
     return replace(found, reviewed=isinstance(seed, GuessedPairs))
+
+
+def check_pairs(seed: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return a seed's pairs of words as a list; raise if they are something else."""
+    pairs: list[Any] = list(seed) if isinstance(seed, Iterable) else [seed]
+    for pair in pairs:
+        if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(word, str) for word in pair)):
+            raise BilexError(f"the seed holds {pair!r}; give pairs of words, as in [('house', 'maison'), ...]")
+    return [(source, target) for source, target in pairs]
 
 
 def check_seed(seed: str) -> None:
@@ -105,6 +120,8 @@ def check_seed(seed: str) -> None:
     if is_reviewed(seed):
         read_reviewed(seed)
     elif seed not in SEED_NAMES and not Path(seed).exists():
+        if meant := close_name(seed, SEED_NAMES):
+            raise BilexError(f"{seed}: there is no such seed or file; did you mean --seed {meant}?")
         read_pairs(seed)
 
 
@@ -121,10 +138,14 @@ def identical_words(seed: str, source: Embeddings, target: Embeddings) -> Seed:
 
 def from_file(path: str, source: Embeddings, target: Embeddings) -> Seed:
     """Read a dictionary, one pair on each line."""
+    check_seed(path)
     pairs = read_pairs(path)
     problem = f"none of its {len(pairs)} pairs is in both vocabularies (the first: {' '.join(pairs[0])!r})"
-    remedy = "put the source word first, and check the case of the words"
-    return look_up(pairs, source, target, path, InputError(path, problem, remedy))
+    hint = coverage_hint(pairs, source.index, target.index, TURN)
+    remedy = hint or "put the source word first, and check the case of the words"
+    found = look_up(pairs, source, target, path, InputError(path, problem, remedy))
+    warn_if_little_is_known(path, pairs, len(found), source.index, target.index, TURN)
+    return found
 
 
 def from_review(path: str, source: Embeddings, target: Embeddings) -> Seed:

@@ -1,0 +1,41 @@
+"""Lay out text for a terminal of any width: lines break between words, never inside one."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable
+
+import click
+
+HYPHEN = "\ue000"  # stands for a hyphen while click breaks lines, which it also does at hyphens
+
+
+class HelpFormatter(click.HelpFormatter):
+    """Breaks lines at spaces only, so that ``--max-rank`` and ``ruder2018-freq`` stay whole."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """Write the line of the usage."""
+        super().write_usage(prog, args.replace("-", HYPHEN), prefix)
+
+    def write_text(self, text: str) -> None:
+        """Write paragraphs."""
+        super().write_text(text.replace("-", HYPHEN))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """Write a list of terms and what they mean."""
+        shown = [(term, text.replace("-", HYPHEN)) for term, text in rows]
+        super().write_dl(shown, min(col_max, self.width // 3), col_spacing)
+
+    def getvalue(self) -> str:
+        """Return what was written."""
+        return super().getvalue().replace(HYPHEN, "-")
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print a line; on a terminal it is broken between words, elsewhere it stays one line."""
+    if (sys.stderr if err else sys.stdout).isatty():
+        width = shutil.get_terminal_size().columns
+        text = textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    click.echo(text, err=err)
