@@ -120,7 +120,7 @@ class Bench:
         space, gold = learnt.shared_space(engine)[0], self.gold(seed)
         directions = ((space, learnt.source, learnt.target), (space.mirrored(), learnt.target, learnt.source))
         forth, back = (
-            [evaluate_translation(*sides, pairs, "csls", engine).precision_at(k) for k in (1, 5, 10)]
+            [evaluate_translation(sides, pairs, "csls", engine).precision_at(k) for k in (1, 5, 10)]
             for sides, pairs in zip(directions, gold, strict=True)
         )
         return Figures(

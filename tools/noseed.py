@@ -24,7 +24,7 @@ from bilex.methods import METHODS, find_method
 from bilex.numerics.types import Indices
 from bilex.runs.prepared import normalise_for, prepare
 from bilex.search.local import LocalEngine
-from bilex.seeds import coupling, signatures
+from bilex.seeds import coupling
 from tools.accuracy import Bench, write_section
 
 PAIRS = ("en-fi", "en-fr")
@@ -34,8 +34,8 @@ CASES: dict[str, tuple[int, dict[tuple[Any, str], Any]]] = {  # label: words, an
     "as it is, in 80 steps": (LARGEST, {}),
     "in 40 steps": (LARGEST, FORTY),
     "in 20 steps": (LARGEST, {(coupling, "COOLING_STEPS"): 20}),
-    "signatures of the word alone": (LARGEST, {(signatures, "SIGNATURE_ORDERS"): 1}),
-    "signatures of the word alone, in 40 steps": (LARGEST, {**FORTY, (signatures, "SIGNATURE_ORDERS"): 1}),
+    "signatures of the word alone": (LARGEST, {(coupling, "SIGNATURE_ORDERS"): 1}),
+    "signatures of the word alone, in 40 steps": (LARGEST, {**FORTY, (coupling, "SIGNATURE_ORDERS"): 1}),
     "frequencies not compared": (LARGEST, {(coupling, "RANK_OFFSET"): 1e9}),
     "frequencies not compared, in 40 steps": (LARGEST, {**FORTY, (coupling, "RANK_OFFSET"): 1e9}),
     "2,000 words, in 40 steps": (2000, FORTY),
@@ -62,9 +62,8 @@ def measure(bench: Bench, case: str) -> dict[str, Any]:
     engine = LocalEngine()
     rough = find_method(method).with_changes({"supervision": "start", "tolerance": ROUGH_TOLERANCE, "match_all": False})
     learnt = learn(prepare(bench.source, bench.target, pairs, rough), Context(engine))
-    found = evaluate_translation(
-        learnt.shared_space(engine)[0], learnt.source, learnt.target, bench.train, "csls", engine
-    )
+    direction = (learnt.shared_space(engine)[0], learnt.source, learnt.target)
+    found = evaluate_translation(direction, bench.train, "csls", engine)
     return {
         "pair": bench.name,
         "case": case,

@@ -225,7 +225,7 @@ def read_similarity(reader: Reader, data: bytes) -> None:
     from bilex.evaluation.similarity import read_similarity_set
 
     pairs = read_similarity_set(reader.write("a.txt", data))
-    assert pairs and all(np.isfinite(pair.score) for pair in pairs)
+    assert pairs and all(np.isfinite(score) for _, _, score in pairs)
 
 
 def read_toml(reader: Reader, data: bytes) -> None:

@@ -25,7 +25,7 @@ import httpx
 
 import bilex
 from bilex.lexicon.lexicon import Lexicon
-from bilex.lexicon.reviews import Reviews, WordPair
+from bilex.lexicon.reviews import Decision, Reviews, WordPair
 from tests.languages import make_languages
 from tests.web.helpers import logged_in, serving
 
@@ -122,7 +122,8 @@ def missing(folder: Path, confirmed: dict[int, str]) -> list[str]:
     """List the confirmed decisions that the review does not hold."""
     pairs = pairs_of(folder)
     with Reviews(folder) as reviews:
-        held = {entry: reviews[pairs[entry]].kind for entry in confirmed}
+        decisions = reviews.current()
+    held = {entry: decisions.get(pairs[entry], Decision()).kind for entry in confirmed}
     lost = [entry for entry, decision in confirmed.items() if held[entry] != decision]
     return [f"entry {entry}: {held[entry]}, not {confirmed[entry]}" for entry in lost]
 

@@ -12,7 +12,6 @@ import pytest
 import bilex as package
 from bilex import cli
 from bilex.lexicon.lexicon import Lexicon
-from bilex.multilingual.cycles import read_cycles
 from tests.cli.helpers import Bilex, contents, refused
 from tests.languages import write_vec
 from tests.multilingual.languages import make_many, right
@@ -64,11 +63,12 @@ def test_the_runs_are_like_any_other_and_have_cycles_line_by_line(folder: Path, 
             "report.html",
             "cycles.tsv",
         }
-        lexicon, cycles = Lexicon.load(folder / "out" / pair / "lexicon.tsv"), read_cycles(folder / "out" / pair)
-        assert cycles is not None
-        assert (cycles.source, cycles.target) == (lexicon.source, lexicon.target)
+        lexicon = Lexicon.load(folder / "out" / pair / "lexicon.tsv")
+        cycles = (folder / "out" / pair / "cycles.tsv").read_text("utf-8").splitlines()[1:]
+        sources, targets, _, _, agreement, _ = zip(*(line.split("\t") for line in cycles), strict=True)
+        assert (sources, targets) == (lexicon.source, lexicon.target)
         assert sum(map(right, lexicon.source, lexicon.target)) > 0.97 * len(lexicon)
-        assert np.nanmean(cycles.agreement) > 0.95
+        assert np.mean([float(share) for share in agreement if share]) > 0.95
         run = package.Run.load(folder / "out" / pair)
         assert run.info["confidence"]["expected_precision"] == round(run.lexicon.expected_precision, 4)
     outcome = bilex("translate", "out/b-c", "b-7", "-k", 1)

@@ -104,9 +104,9 @@ def test_agrees_with_evaluating_each_run_on_the_common_queries(retrieval: str) -
     figures = compared.figures()
     for name, side in (("a", a), ("b", b)):
         known = [pair for pair in gold if pair[0] in common]
-        expected = evaluate_translation(*side, known, retrieval, ENGINE).figures()["p@1"]
+        expected = evaluate_translation(side, known, retrieval, ENGINE).figures()["p@1"]
         assert figures[f"p@1_{name}"] == pytest.approx(expected)
-        covered = evaluate_translation(*side, gold, retrieval, ENGINE).figures()["covered"]
+        covered = evaluate_translation(side, gold, retrieval, ENGINE).figures()["covered"]
         assert figures[f"covered_{name}"] == covered
     parts = ("both_right", "only_a", "only_b", "both_wrong")
     assert sum(figures[part] for part in parts) == figures["compared"] == 35

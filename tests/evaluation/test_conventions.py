@@ -50,7 +50,7 @@ def gold_for(random: int) -> Pairs:
 @pytest.mark.parametrize(("retrieval", "convention"), [("nn", "all"), ("nn", "pairs"), ("csls", "covered")])
 def test_agrees_with_a_loop_over_the_cases(retrieval: str, convention: str) -> None:
     space, gold = make_space(1), gold_for(1)
-    figures = evaluate_translation(*space, gold, retrieval, ENGINE, convention).figures()
+    figures = evaluate_translation(space, gold, retrieval, ENGINE, convention).figures()
     expected = slow(space, gold, retrieval, convention)
     assert {name: figures[name] for name in expected} == pytest.approx(expected)
     assert figures["convention"] == convention
@@ -61,7 +61,7 @@ def test_agrees_with_a_loop_over_the_cases(retrieval: str, convention: str) -> N
 
 def test_covered_is_the_default_and_pairs_are_counted_once() -> None:
     space, gold = make_space(0), [("s0", "t0"), ("s0", "t1"), ("s0", "t0"), ("s0", "none"), ("none", "t0")]
-    result = evaluate_translation(*space, gold, "nn", ENGINE)
+    result = evaluate_translation(space, gold, "nn", ENGINE)
     assert result.convention == "covered"
     figures = result.figures()
     assert (figures["queries"], figures["covered"], figures["pairs"], figures["covered_pairs"]) == (2, 1, 4, 2)
@@ -69,4 +69,4 @@ def test_covered_is_the_default_and_pairs_are_counted_once() -> None:
 
 def test_an_unknown_convention_is_an_error() -> None:
     with pytest.raises(BilexError, match="'macro'"):
-        evaluate_translation(*make_space(0), [("s0", "t0")], "nn", ENGINE, "macro")
+        evaluate_translation(make_space(0), [("s0", "t0")], "nn", ENGINE, "macro")

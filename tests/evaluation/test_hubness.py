@@ -31,7 +31,7 @@ GOLD = [("s3", "t9"), ("s3", "t1"), ("s7", "none"), ("none", "t1"), ("s0", "t0")
 @pytest.mark.parametrize(("retrieval", "gold"), [("nn", None), ("csls", GOLD)])
 def test_agrees_with_the_definition(retrieval: str, gold: Pairs | None) -> None:
     space = make_space(0, noise=1.0)
-    found = evaluate_hubness(*space, gold, 6, retrieval, ENGINE)
+    found = evaluate_hubness(space, gold, 6, retrieval, ENGINE)
     queries = list(space.source.words) if gold is None else ["s0", "s3", "s7"]
     counts = slow(space, queries, 6, retrieval)
     assert found.counts.tolist() == counts
@@ -60,12 +60,12 @@ def test_hubs_come_by_count_and_then_by_frequency_and_never_with_count_zero() ->
 
 def test_no_hub_at_all_is_no_skew() -> None:
     assert skewness(np.array([3, 3, 3])) == 0
-    assert evaluate_hubness(*make_space(0), None, 50, "nn", ENGINE).figures()["skewness"] == 0
+    assert evaluate_hubness(make_space(0), None, 50, "nn", ENGINE).figures()["skewness"] == 0
 
 
 def test_k_must_fit_and_a_query_must_be_known() -> None:
     for k in (0, 51):
         with pytest.raises(BilexError, match=f"k is {k}"):
-            evaluate_hubness(*make_space(0), None, k, "nn", ENGINE)
+            evaluate_hubness(make_space(0), None, k, "nn", ENGINE)
     with pytest.raises(BilexError, match="none of its 2 words has a vector"):
-        evaluate_hubness(*make_space(0), [("t0", "s0"), ("t1", "s0")], 5, "nn", ENGINE)
+        evaluate_hubness(make_space(0), [("t0", "s0"), ("t1", "s0")], 5, "nn", ENGINE)

@@ -67,7 +67,7 @@ def test_agrees_with_the_slow_evaluation(retrieval: str, reverse: bool) -> None:
     source, target, space, gold = make(0)
     if reverse:
         source, target, space, gold = target, source, space.mirrored(), [(t, s) for s, t in gold]
-    figures = evaluate_translation(space, source, target, gold, retrieval, ENGINE).figures()
+    figures = evaluate_translation((space, source, target), gold, retrieval, ENGINE).figures()
     slow = slow_figures(source, target, space, gold, retrieval)
     assert {name: figures[name] for name in slow} == pytest.approx(slow)
     assert 0 < figures["coverage"] < 1  # type: ignore[operator]
@@ -81,7 +81,7 @@ def identity(vectors: list[list[float]], others: list[list[float]]) -> tuple[Emb
 def score(gold: Gold, retrieval: str = "nn") -> TranslationScore:
     """Evaluate on two sources; s0's order is t0, then t1 and t3 (the same vector), then t2."""
     vectors = [[1.0, 0.1], [0.0, 1.0]]
-    return evaluate_translation(*_ordered(vectors), gold, retrieval, ENGINE)
+    return evaluate_translation(_ordered(vectors), gold, retrieval, ENGINE)
 
 
 def _ordered(vectors: list[list[float]]) -> tuple[SharedSpace, Embeddings, Embeddings]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from bilex.experiments import EXPERIMENTS, SYSTEMS, published
-from bilex.experiments.inputs import PAPER_SEEDS
+from bilex.experiments.cells import PAPER_SEEDS
 from bilex.methods import METHODS
 
 

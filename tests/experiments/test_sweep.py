@@ -8,13 +8,18 @@ from pathlib import Path
 import pytest
 
 from bilex.errors import BilexError
-from bilex.experiments.sweep import read_sweep, run_sweep
+from bilex.experiments.experiment import Outcome, run_experiment
+from bilex.experiments.sweep import Sweep, read_sweep
 
 
 def write(folder: Path, text: str) -> Path:
     path = folder / "grid.toml"
     path.write_text(textwrap.dedent(text), "utf-8")
     return path
+
+
+def run_sweep(sweep: Sweep, folder: Path) -> Outcome:
+    return run_experiment(sweep.name, sweep.cells(), sweep.report, folder)
 
 
 WHOLE = """

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.seeds.coupling import ROWS_PER_BLOCK, Coupling, coordinates, couple, in_blocks, moments
-from bilex.seeds.signatures import signature_similarity
+from bilex.seeds.coupling import ROWS_PER_BLOCK, Coupling, coordinates, couple, in_blocks, moments, signature_similarity
 from tests.seeds.test_signatures import clusters, rotated
 
 

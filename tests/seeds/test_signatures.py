@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bilex.induction import induce
+from bilex.seeds.coupling import signature_similarity, signatures
 from bilex.seeds.seed import find_seed
-from bilex.seeds.signatures import signature_similarity, signatures
 from tests.languages import make_languages
 
 

@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bilex.lexicon.reviews import DECISIONS
-from bilex.web.completion import Completion, fold_for_search
 from bilex.web.explorer import Explorer
-from bilex.web.table import ORIGINS, SORTS, TableQuery
+from bilex.web.table import ORIGINS, SORTS, Completion, TableQuery, fold_for_search
 
 
 @pytest.fixture(scope="module")

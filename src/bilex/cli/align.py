@@ -53,7 +53,6 @@ def align(
     The words that both have are the seed, each held out in turn. Writes the directory OUT with the vectors of both in
     one space, moved.tsv with the words that moved most and their old and new neighbours, align.json and report.html.
     """
-    from bilex.cli.induce import stem_of
     from bilex.evaluation.alignment import align as learn
     from bilex.files.atomic import atomic_write_text
     from bilex.files.ownership import REPORT, check_listed_replaceable, file_sha256
@@ -62,10 +61,10 @@ def align(
     from bilex.runs.progress import show_progress
     from bilex.runs.summary import summarise_vectors
     from bilex.search.engines import find_engine
-    from bilex.vectors.embeddings import load
+    from bilex.vectors.embeddings import load, short_name
     from bilex.version import __version__
 
-    place = output or f"{stem_of(a)}-{stem_of(b)}-aligned"
+    place = output or f"{short_name(a)}-{short_name(b)}-aligned"
     check = partial(check_listed_replaceable, MANIFEST, "align")
     with run_directory(place, check) as folder, show_progress(quiet or as_json) as reporter:
         sides = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -143,7 +145,7 @@ def compare(
     figures, differing = compared.figures(), compared.differing(wrong=wrong)
     words = differing[:limit]
     if as_json:
-        print_json({**figures, "words": [word.row() for word in words]})
+        print_json({**figures, "words": [{**asdict(word), "right": word.right} for word in words]})
         return
     if not quiet:
         click.echo(comparison_summary(figures, run_a, run_b, len(words), len(differing)), err=as_tsv)
@@ -197,10 +199,8 @@ def print_table(rows: Sequence[tuple[str, ...]]) -> None:
     """Print rows in aligned columns; long cells are cut."""
     from rich.cells import cell_len, set_cell_size
 
-    widths = [min(MAX_COLUMN_WIDTH, max(map(cell_len, column))) for column in zip(*rows, strict=True)]
-    for row in rows:
-        fitted = (
-            set_cell_size(cell, width - 1) + "…" if cell_len(cell) > width else set_cell_size(cell, width)
-            for cell, width in zip(row, widths, strict=True)
-        )
-        click.echo("  ".join(fitted).rstrip())
+    from bilex.experiments.reporting import aligned
+
+    width = MAX_COLUMN_WIDTH
+    cut = [[set_cell_size(cell, width - 1) + "…" if cell_len(cell) > width else cell for cell in row] for row in rows]
+    click.echo(dedent(aligned(cut, left=len(TABLE_HEADER))))

@@ -14,7 +14,7 @@ from bilex.cli.options import json_option, print_json, quiet_option, wrong_usage
 
 if TYPE_CHECKING:
     from bilex.em.context import Reporter
-    from bilex.experiments.experiment import Outcome
+    from bilex.experiments.reporting import Report
 
 PAPER_EXPERIMENTS = ("table1", "table2", "table3", "table4", "table5", "fig2", "fig3")
 
@@ -70,8 +70,8 @@ def reproduce(
     with wrong_usage():
         options = Options(**choices)
     with grid_progress(f"bilex reproduce {name}", output, name, quiet or as_json) as reporter:
-        outcome = run(name, data, output, layout=layout, options=options, limit=limit, reporter=reporter)
-    print_outcome(outcome, {"experiment": name, "data": data}, as_json, quiet)
+        report, files = run(name, data, output, layout=layout, options=options, limit=limit, reporter=reporter)
+    print_report(report, files, {"experiment": name, "data": data}, as_json, quiet)
 
 
 @click.command()
@@ -93,12 +93,13 @@ def sweep(config: str, output: str, as_json: bool, quiet: bool) -> None:
         priors = ["1:1", "2:2"]
         seeds = [5000, "identical"]
     """  # noqa: D301 (click needs the character, not two of them)
-    from bilex.experiments.sweep import read_sweep, run_sweep
+    from bilex.experiments.experiment import run_experiment
+    from bilex.experiments.sweep import read_sweep
 
     grid = read_sweep(config)
     with grid_progress(f"bilex sweep {config}", output, grid.name, quiet or as_json) as reporter:
-        outcome = run_sweep(grid, output, reporter=reporter)
-    print_outcome(outcome, {"config": config}, as_json, quiet)
+        report, files = run_experiment(grid.name, grid.cells(), grid.report, output, reporter=reporter)
+    print_report(report, files, {"config": config}, as_json, quiet)
 
 
 @contextlib.contextmanager
@@ -113,13 +114,12 @@ def grid_progress(command: str, output: str, name: str, quiet: bool) -> Iterator
         yield reporter
 
 
-def print_outcome(outcome: Outcome, about: dict[str, object], as_json: bool, quiet: bool) -> None:
+def print_report(report: Report, files: list[Path], about: dict[str, object], as_json: bool, quiet: bool) -> None:
     """Print the report, as text or as one JSON object."""
-    files = [str(path) for path in outcome.files]
-    report = outcome.report
+    names = [str(path) for path in files]
     if as_json:
-        print_json({**about, "title": report.title, "rows": report.rows, "notes": report.notes, "files": files})
+        print_json({**about, "title": report.title, "rows": report.rows, "notes": report.notes, "files": names})
         return
     click.echo(report.text, nl=False)
     if not quiet:
-        click.echo(f"\nwritten: {' '.join(files)}")
+        click.echo(f"\nwritten: {' '.join(names)}")

@@ -119,13 +119,13 @@ def induce(
     from bilex.runs.progress import INDUCTION, show_progress
     from bilex.search.engines import find_engine, open_engine
     from bilex.seeds.seed import UNSUPERVISED, check_seed
-    from bilex.vectors.embeddings import load
+    from bilex.vectors.embeddings import load, short_name
 
     interrupted = None if resume is None else read_checkpoint(Path(resume))
     with shared.wrong_usage():
         job = new_job(context) if resume is None or interrupted is None else old_job(context, resume, interrupted)
         find_engine(job.engine, threads=job.threads)
-    place = resume or output or f"{stem_of(job.src)}-{stem_of(job.trg)}"
+    place = resume or output or f"{short_name(job.src)}-{short_name(job.trg)}"
     stopping = job.method.stopping
     with (
         run_directory(place) as folder,
@@ -259,11 +259,6 @@ def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> 
         exit_message.set_checkpoint(run / CHECKPOINT, how_to_resume, written=True)
 
     return write
-
-
-def stem_of(path: str) -> str:
-    """Name a language after its file."""
-    return Path(Path(path).name.removesuffix(".gz")).stem
 
 
 def summary_lines(run: Run) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.induce import exit_code, induce, plural, stem_of
+from bilex.cli.induce import exit_code, induce, plural
 from bilex.cli.options import command_line, json_option, method_changes, print_json, quiet_option, wrong_usage
 from bilex.cli.terminal import echo
 from bilex.errors import BilexError
@@ -138,11 +138,13 @@ induce_many.params.extend(parameter for parameter in induce.params if parameter.
 
 def named_files(arguments: tuple[str, ...]) -> dict[str, str]:
     """Return the file of each language by its name."""
+    from bilex.vectors.embeddings import short_name
+
     files: dict[str, str] = {}
     for argument in arguments:
         name, equals, path = argument.partition("=")
         if not equals or Path(argument).exists():
-            name, path = stem_of(argument), argument
+            name, path = short_name(argument), argument
         if not LANGUAGE_NAME.fullmatch(name):
             raise BilexError(f"{argument}: {name!r} cannot be the name of a language; give one, NAME={path}")
         if name in files:

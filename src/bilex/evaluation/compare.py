@@ -15,13 +15,8 @@ from typing import Any
 import numpy as np
 
 from bilex.errors import BilexError
-from bilex.evaluation.translation import Gold, read_gold
+from bilex.evaluation.translation import Direction, Gold, read_gold
 from bilex.search.engine import Engine
-from bilex.search.space import SharedSpace
-from bilex.vectors.embeddings import Embeddings
-
-Side = tuple[SharedSpace, Embeddings, Embeddings]
-"""The shared space of a run, and the words on the query's and on the answer's side."""
 
 BOTH, ONLY_A, ONLY_B, NEITHER = "both", "A", "B", "neither"
 
@@ -41,10 +36,6 @@ class ComparedWord:
         if self.a in self.gold:
             return BOTH if self.b in self.gold else ONLY_A
         return ONLY_B if self.b in self.gold else NEITHER
-
-    def row(self) -> dict[str, Any]:
-        """Return the word under the names of the command line's JSON."""
-        return {"query": self.query, "gold": list(self.gold), "a": self.a, "b": self.b, "right": self.right}
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +81,7 @@ class Comparison:
         }
 
 
-def compare_translations(a: Side, b: Side, gold: Gold, retrieval: str, engine: Engine) -> Comparison:
+def compare_translations(a: Direction, b: Direction, gold: Gold, retrieval: str, engine: Engine) -> Comparison:
     """Translate the first words of the gold dictionary with both runs and compare the first answers."""
     pairs, name = read_gold(gold)
     translations: dict[str, dict[str, None]] = {}
@@ -113,9 +104,9 @@ def compare_translations(a: Side, b: Side, gold: Gold, retrieval: str, engine: E
     return Comparison(retrieval, len(translations), len(covered[0]), len(covered[1]), words)
 
 
-def first_answers(side: Side, queries: list[str], retrieval: str, engine: Engine) -> list[str]:
+def first_answers(direction: Direction, queries: list[str], retrieval: str, engine: Engine) -> list[str]:
     """Return the best target of each query."""
-    space, source, target = side
+    space, source, target = direction
     rows = np.array([source.index[query] for query in queries], np.int64)
     return [target.words[i] for i in space.search(rows, 1, retrieval, engine).indices[:, 0].tolist()]
 

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from bilex.errors import BilexError
-from bilex.evaluation.translation import Gold, read_gold
+from bilex.evaluation.translation import Direction, Gold, read_gold
 from bilex.numerics.types import Indices
 from bilex.search.engine import Engine
-from bilex.search.space import SharedSpace
-from bilex.vectors.embeddings import Embeddings
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,19 +50,12 @@ class Hubness:
         }
 
 
-def evaluate_hubness(
-    space: SharedSpace,
-    source: Embeddings,
-    target: Embeddings,
-    gold: Gold | None,
-    k: int,
-    retrieval: str,
-    engine: Engine,
-) -> Hubness:
+def evaluate_hubness(direction: Direction, gold: Gold | None, k: int, retrieval: str, engine: Engine) -> Hubness:
     """Count how often each target is among the k nearest of a query.
 
     The queries are the first words of `gold` that have a vector, or without `gold` all source words.
     """
+    space, source, target = direction
     if not 1 <= k <= len(target):
         raise BilexError(f"k is {k}, but there are {len(target)} target words; give a -k from 1 to {len(target)}")
     rows, missing = np.arange(len(source)), 0

@@ -21,10 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import BilexError, InputError
-from bilex.files.fields import decode_fields, is_number, quoted
-from bilex.files.lines import WordList
+from bilex.evaluation.translation import Direction
+from bilex.files.lines import WordList, decode_fields, is_number, quoted
 from bilex.numerics.types import Floats, Indices, Vectors
-from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings
 
 MISSING = ("skip", "zero")
@@ -32,6 +31,8 @@ SCORE_NAMES = frozenset({"score", "similarity", "sim", "rating", "relatedness", 
 """Names of the third column that make the first line a header."""
 
 MAX_PAIRS = 200_000  # far more than people have judged; bounds the memory
+SimilarityPair = tuple[str, str, float]
+"""A source term, a target term (each one word or several), and how similar people found them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +100,8 @@ class SimilarityScore:
 
 
 def evaluate_similarity(
-    space: SharedSpace,
-    source: Embeddings,
-    target: Embeddings,
-    pairs: str | os.PathLike[str] | Sequence[tuple[str, str, float]],
+    direction: Direction,
+    pairs: str | os.PathLike[str] | Sequence[SimilarityPair],
     *,
     fold_case: bool = False,
 ) -> SimilarityScore:
@@ -110,21 +109,22 @@ def evaluate_similarity(
     if isinstance(pairs, str | os.PathLike):
         name, triples = os.fspath(pairs), read_similarity_set(pairs)
     else:
-        name, triples = "the similarity set", [SimilarityPair(*pair) for pair in pairs]
+        name, triples = "the similarity set", list(pairs)
+    space, source, target = direction
     left, right = Terms(source, space.source), Terms(target, space.target)
     cosines, covered = np.zeros(len(triples)), np.zeros(len(triples), np.bool_)
     composed = folded = foldable = 0
     missing: dict[str, None] = {}
-    for number, pair in enumerate(triples):
-        first, second = left.find(pair.source, fold_case), right.find(pair.target, fold_case)
+    for number, (ours, theirs, _) in enumerate(triples):
+        first, second = left.find(ours, fold_case), right.find(theirs, fold_case)
         if first is not None and second is not None:
             covered[number], cosines[number] = True, first.vector @ second.vector
             composed += first.composed + second.composed
             folded += first.folded + second.folded
             continue
-        missing |= {term: None for term, found in ((pair.source, first), (pair.target, second)) if found is None}
-        foldable += left.find(pair.source, True) is not None and right.find(pair.target, True) is not None
-    gold = np.array([pair.score for pair in triples], float)
+        missing |= {term: None for term, found in ((ours, first), (theirs, second)) if found is None}
+        foldable += left.find(ours, True) is not None and right.find(theirs, True) is not None
+    gold = np.array([score for _, _, score in triples], float)
     return SimilarityScore(name, gold, cosines, covered, composed, folded, tuple(missing), foldable)
 
 
@@ -168,15 +168,11 @@ class Terms:
 
 
 def pearson(x: Floats, y: Floats) -> float:
-    """Return the linear correlation of two samples, neither of them constant."""
-    first, second = (centred / np.sqrt(centred @ centred) for centred in map(centre_sample, (x, y)))
-    return float(np.clip(first @ second, -1, 1))
+    """Return the linear correlation of two samples, neither of them constant.
 
-
-def centre_sample(values: Floats) -> Floats:
-    """Scale the largest value to 1, so that no square overflows or vanishes, and subtract the mean."""
-    scaled = values / np.abs(values).max()
-    return np.asarray(scaled - scaled.mean())
+    The largest value is scaled to 1, so that no square overflows or vanishes.
+    """
+    return float(np.corrcoef(x / np.abs(x).max(), y / np.abs(y).max())[0, 1])
 
 
 def spearman(x: Floats, y: Floats) -> float:
@@ -188,14 +184,6 @@ def average_ranks(values: Floats | Indices) -> Floats:
     """Rank from 1 upwards; equal values share the mean of their ranks."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse])
-
-
-class SimilarityPair(NamedTuple):
-    """A source term, a target term (each one word or several), and how similar people found them."""
-
-    source: str
-    target: str
-    score: float
 
 
 def read_similarity_set(path: str | os.PathLike[str]) -> list[SimilarityPair]:
@@ -238,4 +226,4 @@ def similarity_pair(path: str, number: int, fields: list[bytes]) -> SimilarityPa
     if not math.isfinite(score):
         problem = f"the score {quoted(fields[2])} is not a finite number"
         raise InputError(path, problem, "write it like 2.5", line=number)
-    return SimilarityPair(terms[0], terms[1], score)
+    return terms[0], terms[1], score

@@ -33,6 +33,8 @@ CONVENTIONS = ("covered", "all", "pairs")
 TURN = "--reverse"
 Gold = str | os.PathLike[str] | Sequence[tuple[str, str]]
 """A gold dictionary: a file, or (query, translation) pairs."""
+Direction = tuple[SharedSpace, Embeddings, Embeddings]
+"""The shared space of a run, and the words on the query's and on the answer's side."""
 
 
 class NotCovered(BilexError):  # noqa: N818 (it reads as what it says)
@@ -96,17 +98,12 @@ class TranslationScore:
 
 
 def evaluate_translation(
-    space: SharedSpace,
-    source: Embeddings,
-    target: Embeddings,
-    gold: Gold,
-    retrieval: str,
-    engine: Engine,
-    convention: str = "covered",
+    direction: Direction, gold: Gold, retrieval: str, engine: Engine, convention: str = "covered"
 ) -> TranslationScore:
     """Score the map on a gold dictionary of (source word, target word) pairs."""
     if convention not in CONVENTIONS:
         raise BilexError(f"no convention is called {convention!r}; choose one of {', '.join(CONVENTIONS)}")
+    space, source, target = direction
     pairs, name = read_gold(gold)
     queries = len({word for word, _ in pairs})
     known = sorted({(source.index[s], target.index[t]) for s, t in pairs if s in source and t in target})

@@ -11,12 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from bilex.em.context import Reporter
+from bilex.experiments.cells import PAPER_SEEDS, FileCache
 from bilex.experiments.experiment import Experiment, Options, Outcome, Setting, run_experiment
-from bilex.experiments.figures import report_fig2, report_fig3
-from bilex.experiments.inputs import PAPER_SEEDS, FileCache
 from bilex.experiments.layouts import find_layout
 from bilex.experiments.tables import (
     TABLE5_SYSTEMS,
+    report_fig2,
+    report_fig3,
     report_table1,
     report_table2,
     report_table3,

@@ -7,13 +7,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from bilex.em.context import Reporter
 from bilex.errors import BilexError, BilexWarning
 from bilex.experiments import published
-from bilex.experiments.cells import Cell, run_cell
+from bilex.experiments.cells import Cell, FileCache, check_seed_name, is_drawn, needs_train, run_cell
 from bilex.experiments.grid import run_grid
-from bilex.experiments.inputs import FileCache, check_seed_name, is_drawn, needs_train
 from bilex.experiments.layouts import Layout, PairFiles, parse_pair
 from bilex.experiments.plots import PlotsNotInstalled, write_plot
 from bilex.experiments.reporting import Report, Row, reason_notes
@@ -127,12 +127,11 @@ class Setting:
         )
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """A finished experiment: its report, and the files that were written."""
 
     report: Report
-    files: tuple[Path, ...]
+    files: list[Path]
 
 
 def run_experiment(
@@ -162,4 +161,4 @@ def run_experiment(
             files += plots
         except PlotsNotInstalled as error:
             warnings.warn(f"{plots[0]} is not drawn: {error}", BilexWarning, stacklevel=2)
-    return Outcome(found, tuple(files))
+    return Outcome(found, files)

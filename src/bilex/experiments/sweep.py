@@ -12,17 +12,13 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from bilex.em.context import Reporter
 from bilex.errors import BilexError, InputError
-from bilex.experiments.cells import Cell
-from bilex.experiments.experiment import Outcome, run_experiment
-from bilex.experiments.figures import RETRIEVAL_NAMES, report_curves
-from bilex.experiments.inputs import FileCache, check_seed_name, is_drawn, needs_train
+from bilex.experiments.cells import Cell, FileCache, check_seed_name, is_drawn, needs_train
 from bilex.experiments.layouts import HeldOut, PairFiles, PairName, convert_table, find_layout, is_file
 from bilex.experiments.reporting import Report, Row, held_out_notes, reason_notes
+from bilex.experiments.tables import RETRIEVAL_NAMES, report_curves
 from bilex.files.toml import read_toml
 from bilex.methods import Count, Method, find_method
-from bilex.search.engine import Engine
 from bilex.seeds.seed import IDENTICAL
 
 
@@ -134,10 +130,3 @@ def files_of(table: SweepTable, path: Path) -> tuple[PairFiles, ...]:
     found = find_layout(data, layout)
     pairs = tuple(dict.fromkeys(table.pairs)) or found.pairs_of("sweep", data)
     return tuple(found.resolve(data, pair, train=train) for pair in pairs)
-
-
-def run_sweep(
-    sweep: Sweep, output: str | os.PathLike[str], *, engine: Engine | None = None, reporter: Reporter | None = None
-) -> Outcome:
-    """Compute the cells that are not finished yet, and write the table and the plot."""
-    return run_experiment(sweep.name, sweep.cells(), sweep.report, output, engine, reporter)

@@ -103,11 +103,6 @@ class Reviews:
         """Undo the last decision about an entry that still holds; the one before it holds again."""
         return self._append(pair, version, UNDONE, None)
 
-    def __getitem__(self, pair: WordPair) -> Decision:
-        with self._lock:
-            self._catch_up()
-            return self._current(pair)
-
     def current(self) -> dict[WordPair, Decision]:
         """Return the decision about every entry that was ever decided."""
         return self.changes(0)[1]

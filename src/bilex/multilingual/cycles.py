@@ -10,13 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from bilex.errors import InputError
 from bilex.files.atomic import atomic_write_text
-from bilex.files.ownership import CYCLES
 from bilex.lexicon.lexicon import Lexicon
 from bilex.lexicon.text import tsv_cell
 from bilex.numerics.rows import unit
@@ -45,13 +42,6 @@ class Cycles:
         np.divide(self.agreed, self.tested, out=shares, where=self.tested > 0)
         return shares
 
-    def of(self, pairs: Iterable[tuple[str, str]]) -> tuple[Floats, Floats]:
-        """Return the agreement and the closeness of these pairs; NaN for those untested or not in the table."""
-        entries = zip(map(tsv_cell, self.source), map(tsv_cell, self.target), strict=True)
-        rows = {pair: row for row, pair in enumerate(entries)}
-        found = np.array([rows.get((tsv_cell(s), tsv_cell(t)), -1) for s, t in pairs], np.int64)
-        return np.append(self.agreement, np.nan)[found], np.append(self.closeness, np.nan)[found]
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a table with a line for each entry; the shares of an untested entry are empty."""
         lines = ["\t".join(CYCLES_HEADER)]
@@ -60,27 +50,6 @@ class Cycles:
             figures = (f"{share:.6f}" if tested else "" for share in shares)
             lines.append("\t".join((tsv_cell(s), tsv_cell(t), str(tested), str(agreed), *figures)))
         atomic_write_text(path, "\n".join(lines) + "\n")
-
-
-def read_cycles(folder: str | os.PathLike[str]) -> Cycles | None:
-    """Read the table that `bilex induce-many` wrote into a run directory; return None if there is none."""
-    path = Path(folder) / CYCLES
-    if not path.is_file():
-        return None
-    line, words, numbers = None, [], []
-    try:
-        for line, text in enumerate(path.read_text("utf-8").removesuffix("\n").split("\n"), start=1):
-            source, target, tested, agreed, agreement, closeness = text.split("\t")
-            if line > 1:
-                words.append((source, target))
-                numbers.append((int(tested), int(agreed), float(closeness or "nan")))
-            elif (source, target, tested, agreed, agreement, closeness) != CYCLES_HEADER:
-                raise ValueError
-    except ValueError:
-        raise InputError(path, "this is not a table of cycles", "run `bilex induce-many` again", line=line) from None
-    columns = np.array(numbers, float).reshape(-1, 3).T
-    sources, targets = (tuple(pair[side] for pair in words) for side in (0, 1))
-    return Cycles(sources, targets, columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2])
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from bilex.errors import BilexError
 from bilex.evaluation.compare import Comparison, compare_translations
 from bilex.evaluation.hubness import Hubness, evaluate_hubness
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
-from bilex.evaluation.translation import Gold, TranslationScore, evaluate_translation
+from bilex.evaluation.translation import Direction, Gold, TranslationScore, evaluate_translation
 from bilex.files.ownership import LEXICON
 from bilex.files.run_directory import (
     OPTIONAL_TENSOR,
@@ -202,7 +202,7 @@ class Run:
     ) -> TranslationScore:
         """Score it against a gold dictionary, a file or pairs, whose first words are the queries."""
         found = self._retrieval(retrieval)
-        return evaluate_translation(*self.direction(reverse), gold, found, engine or LocalEngine(), convention)
+        return evaluate_translation(self.direction(reverse), gold, found, engine or LocalEngine(), convention)
 
     def similarity(
         self,
@@ -212,7 +212,7 @@ class Run:
         reverse: bool = False,
     ) -> SimilarityScore:
         """Correlate its cosines with people's scores: a file, or (source term, target term, score)."""
-        return evaluate_similarity(*self.direction(reverse), pairs, fold_case=fold_case)
+        return evaluate_similarity(self.direction(reverse), pairs, fold_case=fold_case)
 
     def hubness(
         self,
@@ -224,7 +224,7 @@ class Run:
         engine: Engine | None = None,
     ) -> Hubness:
         """Count how often each target is among the k nearest of the words of `gold`, or of all source words."""
-        return evaluate_hubness(*self.direction(reverse), gold, k, retrieval, engine or LocalEngine())
+        return evaluate_hubness(self.direction(reverse), gold, k, retrieval, engine or LocalEngine())
 
     def compare(
         self, other: Run, gold: Gold, *, retrieval: str = "nn", reverse: bool = False, engine: Engine | None = None
@@ -248,7 +248,7 @@ class Run:
         """Return how targets are ranked: by CSLS where ``model`` is asked of a run of version 0.1."""
         return "csls" if retrieval == "model" and "weights" not in self.info else retrieval
 
-    def direction(self, reverse: bool) -> tuple[SharedSpace, Embeddings, Embeddings]:
+    def direction(self, reverse: bool) -> Direction:
         """Return the shared space, the language that is translated from, and the other one."""
         if reverse:
             return self.weighted_space.mirrored(), self.target, self.source

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bilex.errors import InputError
-from bilex.files.fields import decode_fields, split_fields
-from bilex.files.lines import WordList
+from bilex.files.lines import WordList, decode_fields, split_fields
 
 
 class DictionaryPairs(Sequence[tuple[str, str]]):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import InputError
-from bilex.files.fields import quoted
+from bilex.files.lines import quoted
 from bilex.files.streams import WRONG_FILE
 
 TEXT_HEADER = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?\n")

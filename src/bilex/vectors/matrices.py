@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import InputError
-from bilex.files.fields import is_number, split_fields
-from bilex.files.lines import WordList
+from bilex.files.lines import WordList, is_number, split_fields
 from bilex.files.streams import MAX_WORD_BYTES, WRONG_FILE
 from bilex.files.tensors import one_line, safetensors_header, words_are_short
 from bilex.vectors.cleaning import Collector, Loaded, check_finite, decode_words

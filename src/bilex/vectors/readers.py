@@ -10,7 +10,7 @@ import struct
 from pathlib import Path
 
 from bilex.errors import BilexError, InputError
-from bilex.files.fields import split_fields
+from bilex.files.lines import split_fields
 from bilex.files.streams import FASTTEXT_MAGIC, ByteStream, refuse_unreadable_format
 from bilex.vectors.cleaning import TEXT_HEADER, Loaded
 

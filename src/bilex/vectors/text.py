@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import InputError
-from bilex.files.fields import FIELD, is_number, quoted, split_fields
-from bilex.files.lines import LineReader, Lines
+from bilex.files.lines import FIELD, LineReader, Lines, is_number, quoted, split_fields
 from bilex.files.streams import CUT_OFF, MAX_WORD_BYTES, WRONG_FILE, ByteStream
 from bilex.numerics.threads import thread_count
 from bilex.vectors.cleaning import TEXT_HEADER, Collector, Loaded, Tally, decode_words

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from bilex.errors import InputError
-from bilex.files.fields import is_number, split_fields
-from bilex.files.lines import MAX_VECTOR_BYTES, PIECE_BYTES
+from bilex.files.lines import MAX_VECTOR_BYTES, PIECE_BYTES, is_number, split_fields
 from bilex.files.streams import CUT_OFF, MAX_WORD_BYTES, WRONG_FILE, ByteStream
 from bilex.vectors.cleaning import TEXT_HEADER, Collector, Loaded, check_finite, decode_words
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bilex.errors import BilexError
 from bilex.files.atomic import atomic_write
-from bilex.files.fields import is_number, quoted, split_fields
+from bilex.files.lines import is_number, quoted, split_fields
 from bilex.files.tensors import atomic_write_tensors, pack_words
 
 Progress = Callable[[int, int], None]

@@ -17,6 +17,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -27,7 +28,7 @@ from bilex.lexicon.reviews import Conflict
 from bilex.version import __version__
 from bilex.web.explorer import Explorer, NotInRun
 from bilex.web.retraining import Retraining
-from bilex.web.security import AccessGuard, SecurityHeaders, cookie_name
+from bilex.web.security import AccessGuard, add_security_headers, cookie_name
 from bilex.web.table import TableQuery
 
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -125,7 +126,7 @@ def create_app(explorer: Explorer, port: int, token: str, one_time_key: str | No
     return Starlette(
         routes=routes,
         middleware=[
-            Middleware(SecurityHeaders),
+            Middleware(BaseHTTPMiddleware, dispatch=add_security_headers),
             Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS),
             Middleware(AccessGuard, origins=origins, token=token, cookie=cookie_name(port), one_time_key=one_time_key),
         ],

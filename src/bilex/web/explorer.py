@@ -19,9 +19,8 @@ from bilex.lexicon.reviews import DECISIONS, NO_TARGET, UNDECIDED, Decision, Rev
 from bilex.lexicon.text import tsv_cell
 from bilex.runs.run import Run
 from bilex.vectors.terms import OtherModelError, Subwords
-from bilex.web.completion import Completion
 from bilex.web.lookup import OTHER_SIDE, Lookup
-from bilex.web.table import UNMATCHED, Table, TableQuery
+from bilex.web.table import UNMATCHED, Completion, Table, TableQuery
 
 MAX_NEIGHBOURS = 10  # translations and neighbours that are shown
 MAX_CACHED_WORDS = 512

@@ -14,10 +14,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection
 
-from starlette.datastructures import MutableHeaders
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 TOKEN_HEADER = "x-bilex-token"
 CONTENT_POLICY = (
@@ -40,36 +40,25 @@ def cookie_name(port: int) -> str:
     return f"bilex-{port}"
 
 
-class SecurityHeaders:
-    """Puts the headers on every answer, also on those of the other middleware."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
-            await send(message)
-
-        await self.app(scope, receive, send_with_headers)
+async def add_security_headers(request: Request, call_next: RequestResponseEndpoint) -> Response:
+    """Put the headers on every answer, also on those of the other middleware."""
+    answer = await call_next(request)
+    answer.headers.update(HEADERS)
+    return answer
 
 
-class AccessGuard:
+class AccessGuard(BaseHTTPMiddleware):
     """Lets only requests with the token through."""
 
     def __init__(
         self, app: ASGIApp, origins: Collection[str], token: str, cookie: str, one_time_key: str | None = None
     ) -> None:
-        self.app, self.origins, self.token, self.cookie = app, origins, token, cookie
-        self.one_time_key = one_time_key
+        super().__init__(app)
+        self.origins, self.token, self.cookie, self.one_time_key = origins, token, cookie, one_time_key
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         """Serve one request."""
-        answer = self.intercept(Request(scope)) if scope["type"] == "http" else None
-        await (answer or self.app)(scope, receive, send)
+        return self.intercept(request) or await call_next(request)
 
     def intercept(self, request: Request) -> Response | None:
         """Return the answer to a login or to a request that is refused; None if the application is to answer."""

@@ -1,13 +1,15 @@
 """The lexicon as a table to sort, filter and page through: columns of numbers, so that 200,000 rows stay quick.
 
 Its rows are the entries of the lexicon, in its order, and after them the source words that were not matched, which a
-review can give a translation.
+review can give a translation. Words are found while they are typed, ignoring case and accents.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
@@ -18,7 +20,31 @@ from bilex.lexicon.lexicon import MATCHING, RETRIEVAL, SEED
 from bilex.lexicon.reviews import DECISIONS, NO_TARGET, UNDECIDED, Decision, WordPair
 from bilex.numerics.types import Indices
 from bilex.runs.run import Run
-from bilex.web.completion import Completion, fold_for_search
+
+
+def fold_for_search(text: str) -> str:
+    """Remove case, accents and width, so that what is easily typed finds what is written."""
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(char for char in parts if not unicodedata.combining(char)) or text
+
+
+class Completion:
+    """The words of a language, most frequent first; finds those with a given prefix."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = words
+        self.folded = [fold_for_search(word) for word in words]
+        self.places: Indices = np.unique(np.array(self.folded, object), return_inverse=True)[1]  # in the alphabet
+
+    def __call__(self, prefix: str, limit: int) -> list[int]:
+        """Return the rows of the words with the prefix: an exact match first, then by frequency."""
+        sought = fold_for_search(prefix)
+        found = (row for row, folded in enumerate(self.folded) if folded.startswith(sought))
+        exact = [row for row, word in enumerate(self.words) if word == prefix]
+        return [*exact, *islice((row for row in found if row not in exact), limit)][:limit]
+
 
 UNMATCHED = "unmatched"
 ORIGINS = (MATCHING, SEED, RETRIEVAL, UNMATCHED)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from bilex.errors import BilexWarning
-from bilex.files.fields import quoted
+from bilex.files.lines import quoted
 from bilex.lexicon.lexicon import Entry
 from bilex.lexicon.text import tsv_cell, xml_safe
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from bilex.errors import BilexError
-from bilex.experiments.cells import Cell
-from bilex.experiments.inputs import FileCache, TooFewPairs, check_seed_name, held_out_words, seed_pairs
+from bilex.experiments.cells import Cell, FileCache, TooFewPairs, check_seed_name, held_out_words, seed_pairs
 from bilex.experiments.layouts import find_layout
 from bilex.methods import METHODS
 
