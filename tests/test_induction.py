@@ -32,7 +32,7 @@ def run(languages: Languages) -> bilex.Run:
 
 
 def accuracy(run: bilex.Run, languages: Languages) -> float:
-    """The share of the pairs matched by the model that are right."""
+    """Compute the share of the matched pairs that are right."""
     pairs = [(entry.source, entry.target) for entry in run.lexicon if entry.origin != "retrieval"]
     return len(set(pairs) & set(languages.gold)) / len(pairs)
 

@@ -72,7 +72,7 @@ def run(folder: Path, *before: str) -> subprocess.CompletedProcess[str]:
 
 
 def isolated() -> list[str]:
-    """Give the command that runs another without any network, where the system lets us."""
+    """Return the command that runs another without any network, where the system lets us."""
     command = ["unshare", "--map-root-user", "--net"]
     allowed = shutil.which("unshare") and subprocess.run([*command, "true"], capture_output=True, check=False)
     return command if allowed and allowed.returncode == 0 else []

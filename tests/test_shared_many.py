@@ -41,7 +41,7 @@ def europe(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def right(pairs: Iterable[tuple[str, str]], name: str) -> np.ndarray:
-    """Whether each entry from English is in the dictionaries; NaN where they do not know its source word."""
+    """Return whether each entry from English is in the dictionaries; NaN where they do not know its source word."""
     gold: dict[str, set[str]] = {}
     for part in ("0-5000", "5000-6500"):
         for line in (DATA / "dictionaries" / f"en-{name}.{part}.txt").read_text("utf-8").splitlines():

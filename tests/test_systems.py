@@ -32,7 +32,7 @@ def languages() -> Languages:
 
 @cache
 def split() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """The gold pairs, shuffled: 75 to learn from, and the rest."""
+    """Shuffle the gold pairs: 75 to learn from, and the rest."""
     gold = languages().gold
     order = [gold[place] for place in np.random.default_rng(0).permutation(len(gold))]
     return order[:75], order[75:]
@@ -40,7 +40,7 @@ def split() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
 
 @cache
 def learnt(name: str) -> bilex.Run:
-    """A run of the method from the generous seed."""
+    """Run the method from the generous seed."""
     return induce(name)
 
 

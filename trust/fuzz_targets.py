@@ -251,7 +251,7 @@ def read_run(reader: Reader, data: bytes) -> None:
     """
     from bilex.confidence.verdict import judge
     from bilex.files.ownership import LEXICON, MANIFEST, MODEL
-    from bilex.report.reproduce import circumstances, command_line, inputs, settings
+    from bilex.report.reproduce import circumstances, inputs, repeating_command, settings
     from bilex.runs.run import Run
 
     kind = (data[0] if data else 0) % 5
@@ -272,7 +272,11 @@ def read_run(reader: Reader, data: bytes) -> None:
     run = Run.load(reader.folder / "run")
     if {"version", "configuration", "inputs", "threads", "stopped", "seconds", "iterations"} <= run.info.keys():
         judge(run)
-        repr(run), run._repr_html_(), [write(run.info) for write in (command_line, inputs, settings, circumstances)]
+        (
+            repr(run),
+            run._repr_html_(),
+            [write(run.info) for write in (repeating_command, inputs, settings, circumstances)],
+        )
     run.translate(run.source.words[0])
 
 

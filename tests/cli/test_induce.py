@@ -22,7 +22,7 @@ ITERATION = {"pairs", "mean_cosine", "log_likelihood", "certificate_gap", "secon
 
 
 def table(path: Path) -> list[list[str]]:
-    """The fields of a lexicon, with its header."""
+    """Return the fields of a lexicon, with its header."""
     return [line.split("\t") for line in path.read_text("utf-8").removesuffix("\n").split("\n")]
 
 

@@ -71,7 +71,7 @@ def test_the_command_is_kept_and_makes_the_same_lexicon(bilex: Bilex, work: Path
 
 
 def gold(work: Path) -> list[str]:
-    """The lines of the gold dictionary whose words have no space."""
+    """Return the lines of the gold dictionary whose words have no space."""
     return (work / "gold.txt").read_text().splitlines()
 
 

@@ -14,7 +14,7 @@ from tests.languages import Languages
 
 
 def answers(outcome: Outcome) -> list[tuple[str, str, float]]:
-    """The printed table."""
+    """Parse the printed table."""
     assert outcome.code == 0, outcome
     rows = [line.split("\t") for line in outcome.out.splitlines()]
     return [(word, translation, float(score)) for word, translation, score in rows]

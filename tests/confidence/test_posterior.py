@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bilex.confidence.assessment import edge_posterior
-from bilex.em.sinkhorn_kernel import sinkhorn
+from bilex.em.sinkhorn_kernel import balance
 from bilex.matching.graph import Capacities, Graph
 from bilex.matching.solver import solve
 from bilex.model.prior import CAPACITIES
@@ -80,7 +80,7 @@ def test_the_posterior_is_close_to_enumeration_on_graphs_with_cycles(prior: str,
         assert error < 1e-10
         errors.extend(np.abs(found - exact))
         if prior == "1:1":
-            plan, *_ = sinkhorn(graph.indptr, graph.indices, graph.weights, graph.n_targets, 1e-10, 10_000)
+            plan, *_ = balance(graph.indptr, graph.indices, graph.weights, graph.n_targets, 1e-10, 10_000)
             transported.extend(np.abs(plan - exact))
     assert len(errors) > 300
     assert np.mean(errors) < most

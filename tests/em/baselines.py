@@ -50,7 +50,7 @@ class Trace:
     pairs: Pairs = field(default_factory=list)
 
     def goes_on(self) -> bool:
-        """The stopping rule: the mean cosine no longer changes; or it took too long."""
+        """Apply the stopping rule: the mean cosine no longer changes, or it took too long."""
         return not self.converged() and len(self.cosines) < MOST
 
     def converged(self) -> bool:
@@ -72,7 +72,7 @@ def normalised(vectors: NDArray[Any], *steps: str) -> Array:
 
 
 def procrustes(source: Array, target: Array) -> Array:
-    """The orthogonal matrix nearest to the cross-product of the pairs (Schönemann 1966)."""
+    """Return the orthogonal matrix nearest to the cross-product of the pairs (Schönemann 1966)."""
     left, _, right = np.linalg.svd(sum((np.outer(t, s) for s, t in zip(source, target, strict=True)), start=0.0))
     return np.asarray(left @ right)
 
@@ -104,13 +104,13 @@ def targets_choose(weights: Array) -> Pairs:
 
 
 def one_to_one(weights: Array) -> Pairs:
-    """The best partial matching, by SciPy with the dummies of the paper's appendix."""
+    """Find the best partial matching by SciPy, with the dummies of the paper's appendix."""
     edges = {(j, i): float(w) for (j, i), w in np.ndenumerate(weights)}
     return sorted(pair for pair in oracles.assignment_with_dummies(edges, *weights.shape)[1] if edges[pair] > 0)
 
 
 def mutual_neighbours(weights: Array) -> Pairs:
-    """The pairs that are each other's best."""
+    """Return the pairs that are each other's best."""
     return [(j, int(row.argmax())) for j, row in enumerate(weights) if weights[:, row.argmax()].argmax() == j]
 
 
@@ -197,7 +197,7 @@ class Cca:
     target: Array
 
     def cosines(self, x: Array, y: Array) -> Array:
-        """The cosine of every x with every y, where each direction counts with the root of its correlation."""
+        """Compute the cosine of every x with every y, where each direction counts with the root of its correlation."""
         left = x @ self.source * np.sqrt(self.correlations)
         right = y @ self.target * np.sqrt(self.correlations)
         return np.array([[cosine(a, b) for b in right] for a in left])

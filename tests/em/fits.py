@@ -64,7 +64,7 @@ class Recorder(Reporter):
 
 
 def paper(**options: Any) -> Method:
-    """The paper's method with some options changed."""
+    """Return the paper's method with some options changed."""
     return METHODS["ruder2018"].with_changes(options)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
-from bilex.em.sinkhorn_kernel import gather, sinkhorn
+from bilex.em.sinkhorn_kernel import balance, gather
 from bilex.matching.graph import Capacities, Graph
 from bilex.matching.solver import solve
 from bilex.numerics.types import Floats
@@ -23,7 +23,7 @@ def random_graph(seed: int, n_sources: int, n_targets: int, density: float, spre
 
 
 def transport(graph: Graph, temperature: float = 1.0, rounds: int = 100_000) -> tuple[Floats, Floats, Floats, float]:
-    plan, source_null, target_null, error = sinkhorn(
+    plan, source_null, target_null, error = balance(
         graph.indptr, graph.indices, graph.weights / temperature, graph.n_targets, 1e-12, rounds
     )
     return plan, source_null, target_null, error

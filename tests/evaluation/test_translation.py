@@ -21,7 +21,7 @@ def language(prefix: str, vectors: np.ndarray) -> Embeddings:
 
 
 def make(random: int) -> tuple[Embeddings, Embeddings, SharedSpace, Gold]:
-    """Two languages with doubled vectors (ties), and a gold list with every awkward kind of line."""
+    """Make two languages with doubled vectors (ties), and a gold list with every awkward kind of line."""
     rng = np.random.default_rng(random)
     vectors = rng.normal(size=(45, 6))
     target = vectors[rng.integers(45, size=60)] + 0.4 * rng.normal(size=(60, 6))

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from bilex.experiments.plots import Plot, PlotsNotInstalled, draw, tick_labels, write_plot
-from bilex.experiments.reporting import Report, aligned, both_figures, spread
+from bilex.experiments.reporting import Report, align_columns, both_figures, spread
 
 
 def test_columns_line_up() -> None:
-    assert aligned([["", "5,000", "25"], ["xing2015", "- / 1.00", "-"]]) == (
+    assert align_columns([["", "5,000", "25"], ["xing2015", "- / 1.00", "-"]]) == (
         "               5,000  25\n  xing2015  - / 1.00   -"
     )
-    combining, wide = aligned([["e\u0301", "1"], ["語", "2"]]).splitlines()
+    combining, wide = align_columns([["e\u0301", "1"], ["語", "2"]]).splitlines()
     assert combining == "  e\u0301   1"
     assert wide == "  語  2"
 

@@ -81,7 +81,7 @@ def test_every_source_word_takes_one_of_its_edges_or_none() -> None:
 
 
 def planted(share: float, words: int = 1500, candidates: int = 8) -> tuple[Graph, list[Any]]:
-    """Candidates of each word; the first stands out, and is right (and so about as frequent) in a `share` of them."""
+    """Make candidates of each word; the first stands out, and is right (and about as frequent) in a `share` of them."""
     rng = np.random.default_rng(1)
     rows = np.repeat(np.arange(words), candidates)
     columns = rng.integers(0, words, words * candidates)

@@ -17,7 +17,7 @@ def random_vectors(seed: int, n: int, dimension: int) -> Vectors:
 
 
 def loss(omega: NDArray[np.float64], source: Vectors, target: Vectors) -> float:
-    """The sum of ‖t - Ωs‖², one pair at a time."""
+    """Sum up ‖t - Ωs‖², one pair at a time."""
     return sum(float(np.sum((t - omega @ s.astype(np.float64)) ** 2)) for s, t in zip(source, target, strict=True))
 
 

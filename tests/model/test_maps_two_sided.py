@@ -24,7 +24,7 @@ def random_vectors(seed: int, n: int, dimension: int) -> Vectors:
 
 
 def correlated(seed: int, n: int, dimension: int) -> tuple[Vectors, Vectors]:
-    """Two views of the same latent vectors, each with noise of its own."""
+    """Make two views of the same latent vectors, each with noise of its own."""
     rng = np.random.default_rng(seed)
     latent = rng.normal(size=(n, 3))
     views = [latent @ rng.normal(size=(3, dimension)) + 0.5 * rng.normal(size=(n, dimension)) for _ in range(2)]

@@ -30,7 +30,7 @@ def random_theta(seed: int, dimension: int) -> Theta:
 
 
 def weights(theta: Theta, source: Vectors, target: Vectors) -> NDArray[np.float64]:
-    """All edge weights as the E-step makes them: queries, offsets, inner products."""
+    """Compute all edge weights as the E-step does: queries, offsets, inner products."""
     rows, columns = np.divmod(np.arange(len(source) * len(target)), len(target))
     words = MappedWords(theta, source, target)
     scores = edge_scores(words.queries, words.targets, rows, columns) + words.offsets[rows]
@@ -38,7 +38,7 @@ def weights(theta: Theta, source: Vectors, target: Vectors) -> NDArray[np.float6
 
 
 def statistics_of(words: MappedWords, matching: Matching, prior: Prior) -> PairStatistics:
-    """What the M-step needs of a matching."""
+    """Collect what the M-step needs of a matching."""
     free = free_capacity(matching, prior.capacities, len(words.target))
     return PairStatistics(words.source[matching.source], words.target[matching.target], free)
 
@@ -145,7 +145,7 @@ def test_a_pair_adds_its_weight_and_the_log_odds(prior: str) -> None:
 
 
 def rotation(rng: np.random.Generator, dimension: int, angle: float) -> NDArray[np.float64]:
-    """A random rotation by about that angle: the exponential series of a skew matrix."""
+    """Draw a rotation by about that angle: the exponential series of a skew matrix."""
     skew = rng.normal(size=(dimension, dimension))
     skew = angle * (skew - skew.T) / np.linalg.norm(skew)
     term, total = np.eye(dimension), np.eye(dimension)

@@ -60,7 +60,7 @@ class Page(HTMLParser):
             self.words[-1] += data
 
     def values(self, name: str) -> list[str]:
-        """All values of an attribute."""
+        """Return all values of an attribute."""
         return [value for key, value in self.attributes if key == name]
 
 
@@ -139,7 +139,7 @@ def test_the_style_has_light_dark_narrow_and_print_with_enough_contrast(good_run
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast of two colours as WCAG 2 defines it."""
+    """Compute the contrast of two colours as WCAG 2 defines it."""
 
     def luminance(colour: str) -> float:
         digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])

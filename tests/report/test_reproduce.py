@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import bilex
-from bilex.report.reproduce import command_line
+from bilex.report.reproduce import repeating_command
 from tests.languages import Languages, make_languages, write_vec
 
 
@@ -26,7 +26,7 @@ def command(tmp_path: Path, languages: Languages) -> Any:
     def run(**options: Any) -> str | None:
         source, target = map(bilex.load, paths)
         info = bilex.induce(source, target, **options).info
-        text, given = command_line(info)
+        text, given = repeating_command(info)
         assert not given
         return None if text is None else text.replace(f"{tmp_path}/", "")
 
@@ -56,4 +56,4 @@ def test_what_the_command_line_lacks_cannot_be_named(command: Any) -> None:
 
 
 def test_a_command_is_shown_as_it_was_given() -> None:
-    assert command_line({"command": ["bilex", "induce", "a b.vec"]}) == ("bilex induce 'a b.vec'", True)
+    assert repeating_command({"command": ["bilex", "induce", "a b.vec"]}) == ("bilex induce 'a b.vec'", True)

@@ -23,7 +23,7 @@ def make_space(sources: int = 50, targets: int = 40, dimension: int = 8, random:
 
 
 def expected(space: SharedSpace, retrieval: str) -> NDArray[np.float64]:
-    """All scores of all pairs, from the definition."""
+    """Compute all scores of all pairs, from the definition."""
     if retrieval == "nn":
         return oracles.score_matrix(space.source, space.target)
     return oracles.csls(space.source, space.target, CROWDING_NEIGHBOURS)

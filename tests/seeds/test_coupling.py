@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.seeds.coupling import ROWS_PER_BLOCK, Coupling, coordinates, couple, in_blocks, moments, signature_similarity
+from bilex.seeds.coupling import (
+    BLOCK_ROWS,
+    Coupling,
+    coordinates,
+    couple,
+    in_blocks,
+    moments,
+    signature_similarity,
+)
 from tests.seeds.test_signatures import clusters, rotated
 
 
@@ -41,11 +49,11 @@ def test_uninformative_vectors_still_have_a_pair(vectors: np.ndarray) -> None:
 
 
 def test_it_does_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    source, target, _ = views(ROWS_PER_BLOCK + 100, noise=0.5)
+    source, target, _ = views(BLOCK_ROWS + 100, noise=0.5)
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("BILEX_THREADS", threads)
-        found.append([part.tolist() for part in couple(source, target, ROWS_PER_BLOCK + 100)])
+        found.append([part.tolist() for part in couple(source, target, BLOCK_ROWS + 100)])
     assert found[0] == found[1]
 
 

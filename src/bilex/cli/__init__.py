@@ -32,7 +32,7 @@ from bilex.version import __version__
 
 __all__ = ["bilex", "main"]
 
-DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+DONE, ERROR, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 ORDER_OF_USE = (
     *("demo", "fetch", "vectors", "induce", "induce-many", "report", "translate", "explore", "export", "align"),
     *("evaluate", "compare", "similarity", "hubness", "benchmark", "reproduce", "sweep", "doctor"),
@@ -132,7 +132,7 @@ def report_error(error: BaseException) -> int:
             message = f"{error}{exit_message.after_error()}"
         case BrokenPipeError():  # the reader of our output went away, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return FAILED
+            return ERROR
         case OSError():
             message = f"{error.filename or 'output'}: {error.strerror or error}{exit_message.after_error()}"
         case MemoryError():
@@ -142,7 +142,7 @@ def report_error(error: BaseException) -> int:
         case _:
             about = " ".join(f"{type(error).__name__}: {error}".split())
             message = f"this is a bug in bilex ({about}); please report it, with BILEX_DEBUG=1 set"
-    return print_error(message, FAILED)
+    return print_error(message, ERROR)
 
 
 def print_error(message: str, code: int) -> int:

@@ -15,7 +15,7 @@ import click
 from bilex.cli.options import json_option, print_json, quiet_option
 from bilex.errors import BilexError
 
-WORDS, DIMENSION, SEED_PAIRS = 2000, 100, 200
+RUN_WORDS, RUN_DIMENSION, RUN_SEED_PAIRS = 2000, 100, 200
 REQUIRED = ("numpy", "numba", "safetensors", "threadpoolctl", "msgspec", "rapidfuzz", "rich")
 OPTIONAL = ("torch", "distributed", "pandas", "matplotlib")
 REINSTALL = "install bilex again, in a fresh virtual environment"
@@ -142,13 +142,13 @@ def small_run() -> Findings:
     started = time.perf_counter()
     induce_made_up(100, 20)
     compiled = time.perf_counter()
-    right, gap = induce_made_up(WORDS, DIMENSION)
+    right, gap = induce_made_up(RUN_WORDS, RUN_DIMENSION)
     seconds, compile_seconds = time.perf_counter() - compiled, compiled - started
     if right < 0.95 or gap > 1e-6:
         raise BilexError(f"a small run went wrong ({right:.0%} right, certificate gap {gap:.1g}); {REPORT_IT}")
-    facts = {"words": WORDS, "dimension": DIMENSION, "right": round(right, 4), "certificate_gap": gap}
+    facts = {"words": RUN_WORDS, "dimension": RUN_DIMENSION, "right": round(right, 4), "certificate_gap": gap}
     return {**facts, "compile_seconds": round(compile_seconds, 3), "seconds": round(seconds, 3)}, [
-        f"{WORDS:,} x {WORDS:,} words, {DIMENSION} dimensions",
+        f"{RUN_WORDS:,} x {RUN_WORDS:,} words, {RUN_DIMENSION} dimensions",
         f"{seconds:.2f} s, and {compile_seconds:.1f} s to load or compile the kernels",
         f"{right:.1%} of the pairs right, certificate gap {gap:.1g}",
     ]
@@ -167,7 +167,7 @@ def induce_made_up(words: int, dimension: int) -> tuple[float, float]:
     rotated = vectors @ rotation.T + 0.2 * rng.normal(size=vectors.shape)
     names = [str(row) for row in range(words)]
     source, target = (Embeddings(tuple(names), side.astype(np.float32)) for side in (vectors, rotated))
-    run = induce(source, target, [(name, name) for name in names[: min(SEED_PAIRS, words // 2)]])
+    run = induce(source, target, [(name, name) for name in names[: min(RUN_SEED_PAIRS, words // 2)]])
     right = sum(entry.source == entry.target for entry in run.lexicon)
     return right / words, float(run.info["iterations"][-1]["certificate_gap"])
 

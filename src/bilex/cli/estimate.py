@@ -63,7 +63,7 @@ class Estimate:
 def estimate_run(
     paths: tuple[str, str], limit: int, method: Method, engine: Engine | None, *, seedless: bool = False
 ) -> Estimate | None:
-    """Estimate a run from the sizes of its files, if they can be told; raise if there is too little free memory.
+    """Estimate a run from the sizes of its files, None if unknown; raise if there is too little free memory.
 
     Without a seed (`seedless`) a start is looked for first: couplings of the most frequent words, and EM from each.
     """

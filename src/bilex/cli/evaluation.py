@@ -199,8 +199,8 @@ def print_table(rows: Sequence[tuple[str, ...]]) -> None:
     """Print rows in aligned columns; long cells are cut."""
     from rich.cells import cell_len, set_cell_size
 
-    from bilex.experiments.reporting import aligned
+    from bilex.experiments.reporting import align_columns
 
     width = MAX_COLUMN_WIDTH
     cut = [[set_cell_size(cell, width - 1) + "…" if cell_len(cell) > width else cell for cell in row] for row in rows]
-    click.echo(dedent(aligned(cut, left=len(TABLE_HEADER))))
+    click.echo(dedent(align_columns(cut, left=len(TABLE_HEADER))))

@@ -128,7 +128,7 @@ def induce_many(
     if as_json:
         print_json({"directory": place, **summary})
     elif not quiet:
-        for line in summary_lines(summary, place):
+        for line in many_summary_lines(summary, place):
             echo(line)
     context.exit(exit_code([pair["verdict"] for pair in summary["pairs"]], strict))
 
@@ -218,7 +218,7 @@ def write_summary(folder: Path, many: Many, summary: dict[str, Any]) -> None:
     atomic_write_text(folder / SUMMARY, text + "\n")
 
 
-def summary_lines(summary: dict[str, Any], place: str) -> list[str]:
+def many_summary_lines(summary: dict[str, Any], place: str) -> list[str]:
     """Return the lines that sum the result up on the terminal."""
     lines = []
     for pair in summary["pairs"]:

@@ -158,7 +158,7 @@ def sinkhorn(
         candidate_graph(edges, prior.capacities, k=config.candidates, previous=previous, engine=context.engine)
     )
     context.clock.lap("candidates")
-    flow, source_null, target_null, _ = kernel.sinkhorn(
+    flow, source_null, target_null, _ = kernel.balance(
         graph.indptr,
         graph.indices,
         graph.weights / config.temperature,

@@ -38,7 +38,7 @@ def scale(pointers: Indices, edges: Indices, others: Indices, logits: Floats, ot
 
 
 @njit(cache=True, nogil=True)
-def sinkhorn(
+def balance(
     indptr: Indices, indices: Indices, logits: Floats, n_targets: int, tolerance: float, most_rounds: int
 ) -> tuple[Floats, Floats, Floats, float]:
     """Run Sinkhorn's algorithm.

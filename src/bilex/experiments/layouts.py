@@ -28,9 +28,9 @@ ExperimentName = Literal["table1", "table2", "table3", "table4", "table5", "fig2
 EXPERIMENT_NAMES: tuple[str, ...] = get_args(ExperimentName)
 FILE_REMEDY = "put the file there, or choose other pairs with --pairs"
 PLACEHOLDER = re.compile(r"\{(.*?)\}")
-LANGUAGE = r"[^-/.\s]+"
+LANGUAGE_PART = r"[^-/.\s]+"
 HeldOut = Annotated[int, msgspec.Meta(ge=2)]
-PAIR = rf"^{LANGUAGE}-{LANGUAGE}$"
+PAIR = rf"^{LANGUAGE_PART}-{LANGUAGE_PART}$"
 TEMPLATE = r"^([^{]|\{(language|source|target)\})*$"
 TOML_WORDS = {
     f"matching regex {PAIR!r}": "like en-it, a pair of languages",
@@ -122,7 +122,7 @@ class Layout:
             if "{source}" not in template or "{target}" not in template:
                 continue  # one dictionary for all: the pairs are not in its name
             parts = PLACEHOLDER.split(template)
-            pattern = re.compile(f"({LANGUAGE})".join(map(re.escape, parts[::2])) + r"(?:\.gz)?")
+            pattern = re.compile(f"({LANGUAGE_PART})".join(map(re.escape, parts[::2])) + r"(?:\.gz)?")
             for path in folder.glob(PLACEHOLDER.sub("*", template) + "*"):
                 if match := pattern.fullmatch(path.relative_to(folder).as_posix()):
                     values = dict(zip(parts[1::2], match.groups(), strict=True))
@@ -255,7 +255,7 @@ def convert_table(table: Mapping[str, Any], kind: type[Converted], origin: str, 
 
 def parse_pair(name: str) -> tuple[str, str]:
     """Split the name of a language pair: ``en-it`` is from English to Italian."""
-    match = re.fullmatch(f"({LANGUAGE})-({LANGUAGE})", name)
+    match = re.fullmatch(f"({LANGUAGE_PART})-({LANGUAGE_PART})", name)
     if not match:
         raise BilexError(f"{name!r} is not a pair of languages; write it like en-it")
     return match[1], match[2]

@@ -108,10 +108,10 @@ def pivot(
     for head, line in grouped(rows, down).items():
         cells = grouped(line, across)
         lines.append([*head, *(figure(cells.get(column, [])) for column in columns)])
-    return aligned(lines, left)
+    return align_columns(lines, left)
 
 
-def aligned(rows: Iterable[Sequence[str]], left: int = 1) -> str:
+def align_columns(rows: Iterable[Sequence[str]], left: int = 1) -> str:
     """Align columns with two spaces before each: the first `left` ones to the left, the others to the right."""
     rows = list(rows)
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]

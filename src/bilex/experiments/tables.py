@@ -20,7 +20,7 @@ from bilex.experiments.plots import Plot
 from bilex.experiments.reporting import (
     Report,
     Row,
-    aligned,
+    align_columns,
     both_figures,
     grouped,
     held_out_notes,
@@ -169,7 +169,7 @@ def hub_table(pair: str, seed: str, rows: list[Row], glosses: Mapping[str, str])
             column[-2:] = str(figures["max"]), f"{figures['skewness']:.2f}"
             title = f"{pair}, seed {seed_title(seed)}, {figures['queries']:,} test words looked up"
         columns.append(column)
-    return f"{title}\n{aligned(zip(*columns, strict=True), left=len(columns))}"
+    return f"{title}\n{align_columns(zip(*columns, strict=True), left=len(columns))}"
 
 
 def hub_text(word: str, gloss: str, count: int | str) -> str:
@@ -203,7 +203,7 @@ def report_table5(setting: Setting, rows: list[Row]) -> Report:
             differing.append(dict(zip(header, values, strict=True)))
     if (first, second) == TABLE5_SYSTEMS and published.ANALYSED_PAIR in by_pair_and_seed:
         table = published.rows("table5")
-        examples = aligned([list(table[0]), *(list(row.values()) for row in table)], left=4)
+        examples = align_columns([list(table[0]), *(list(row.values()) for row in table)], left=4)
         blocks.append(f"The paper's examples, de to en\n\n{examples}")
     notes = setting.notes(
         rows,
@@ -244,7 +244,7 @@ def difference_block(pair: str, seed: str, first: str, second: str, found: Compa
         f"  P@1 (%), published / here: {precision}\n"
         f"  right: both {figures['both_right']:,}, only {first} {figures['only_a']:,}, only {second} "
         f"{figures['only_b']:,}, neither {figures['both_wrong']:,} (p = {figures['p_value']:.2g}, McNemar); "
-        f"{figures['differ']:,} answers differ\n\n{aligned(rows, left=4)}"
+        f"{figures['differ']:,} answers differ\n\n{align_columns(rows, left=4)}"
     )
 
 

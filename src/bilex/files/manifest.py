@@ -17,7 +17,7 @@ MAX_MANIFEST_BYTES = 1 << 24
 """A review of 200,000 pairs, the longest entry there can be, takes about half."""
 
 MAX_COUNT = (1 << 63) - 1
-Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
+Natural = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
 PositiveCount = Annotated[int, Meta(ge=1, le=MAX_COUNT)]
 
 
@@ -46,15 +46,15 @@ class _EStep(TypedDict, total=False):
 
 
 class _Agreement(TypedDict):
-    words: Count
-    matched: Count
-    near: Count
+    words: Natural
+    matched: Natural
+    near: Natural
 
 
 class _Seed(TypedDict):
     name: str
-    given: Count
-    used: Count
+    given: Natural
+    used: Natural
     sha256: NotRequired[str | None]
     agreement: NotRequired[_Agreement | None]
 
@@ -72,8 +72,8 @@ class _File(TypedDict):
 
 
 class _Language(TypedDict):
-    words: Count
-    dimension: Count
+    words: Natural
+    dimension: Natural
     files: list[_File]
 
 
@@ -90,7 +90,7 @@ class _Choice(TypedDict):
 
 
 class _Iteration(TypedDict):
-    pairs: Count
+    pairs: Natural
     mean_cosine: float
     log_likelihood: float
     certificate_gap: float | None
@@ -107,18 +107,18 @@ class _Verdict(TypedDict):
 class Manifest(TypedDict, total=False):
     """The entries of ``run.json`` that are checked; there may be others."""
 
-    format: Required[Count]
+    format: Required[Natural]
     files: Required[dict[str, str]]
     version: PrintableLine
     versions: dict[str, Any]
     command: list[str] | None
     configuration: _Configuration
     inputs: _Inputs
-    threads: Count
+    threads: Natural
     choices: list[_Choice]
     stopped: PrintableLine
     seconds: float
-    pairs: Count
+    pairs: Natural
     iterations: list[_Iteration]
     confidence: _Confidence
     verdict: _Verdict

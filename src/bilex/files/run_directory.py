@@ -26,7 +26,7 @@ from bilex.files.ownership import CHECKPOINT, LEXICON, MANIFEST, MODEL, check_re
 from bilex.files.streams import refuse_special_file
 from bilex.files.tensors import atomic_write_tensors, safetensors_header, unpack_words, words_are_short
 
-FORMAT = 1
+MANIFEST_FORMAT = 1
 TENSORS = {  # name: type, and shape: n source words of d dimensions, m target words of e, in a space of k
     "omega": ("float64", "kd"),
     "mu": ("float64", "k"),
@@ -69,7 +69,9 @@ def run_directory(path: str | os.PathLike[str], check: Callable[[Path], bool] = 
 def write_manifest(folder: Path, info: Mapping[str, Any]) -> None:
     """Write ``run.json``, last of all: it holds the checksums of the other files."""
     files = {name: file_sha256(folder / name) for name in (LEXICON, MODEL)}
-    text = json.dumps({"format": FORMAT, **info, "files": files}, indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(
+        {"format": MANIFEST_FORMAT, **info, "files": files}, indent=2, ensure_ascii=False, allow_nan=False
+    )
     atomic_write_text(folder / MANIFEST, text + "\n")
 
 
@@ -92,7 +94,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise InputError(folder, "this is not a run directory", "give one that `bilex induce -o` has written")
     path = file_of_run(folder, MANIFEST)
     info = parse_manifest(path)
-    if info["format"] > FORMAT:
+    if info["format"] > MANIFEST_FORMAT:
         raise InputError(path, f"this run was written by a newer bilex ({info.get('version')})", "update bilex")
     return info
 

@@ -84,7 +84,7 @@ class ByteStream:
     def __init__(self, path: str | os.PathLike[str], *, plain_file: bool = False) -> None:
         self.path = os.fspath(path)
         self.suffix = Path(self.path.removesuffix(".gz")).suffix.lower()
-        self._file = _open(self.path, plain_file)
+        self._file = _open_file(self.path, plain_file)
         self._reader: io.BufferedReader | _GzipReader = self._file
         status = os.fstat(self._file.fileno())
         self.size: int | None = status.st_size if stat.S_ISREG(status.st_mode) else None
@@ -124,7 +124,7 @@ class ByteStream:
         self._file.close()
 
 
-def _open(path: str, plain_file: bool) -> io.BufferedReader:
+def _open_file(path: str, plain_file: bool) -> io.BufferedReader:
     try:
         refuse_special_file(path, Path(path).stat().st_mode, pipes=not plain_file)  # first: opening can already block
         return open(path, "rb")  # noqa: PTH123 (a path as the user gave it; closed by the stream)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from bilex.matching.heap_kernel import pop, push
 
 Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+Booleans = NDArray[np.bool_]
 
 UNREACHED = np.int64(1) << np.int64(62)
 MAX_BIDS_PER_EDGE = 50
@@ -50,7 +50,7 @@ class SolverState(NamedTuple):
     slots_b: Ints
     u: Ints
     v: Ints
-    chosen: Flags
+    chosen: Booleans
 
 
 class PathSearch(NamedTuple):
@@ -58,7 +58,7 @@ class PathSearch(NamedTuple):
 
     distance: Ints
     came_by: Ints
-    done: Flags
+    done: Booleans
     touched: Ints
     heap_key: Ints
     heap_node: Ints
@@ -111,7 +111,7 @@ def is_full(slots: Ints, vertex: int) -> bool:
 @njit(cache=True, nogil=True)
 def auction(
     indptr: Ints, indices: Ints, weights: Ints, slots_a: Ints, slots_b: Ints, v: Ints, epsilon: int, max_bids: int
-) -> Flags:
+) -> Booleans:
     """Let the vertices of A bid for those of B until none has a profitable bid, or after `max_bids`.
 
     A vertex of A bids for the edge of best profit ``w - v``, as high as the second best profit (or the null
@@ -316,7 +316,7 @@ def flip_path(root: int, end: int, graph: SidedGraph, state: SolverState, came_b
 @njit(cache=True, nogil=True)
 def solve_integers(
     indptr: Ints, indices: Ints, weights: Ints, n_b: int, capacity_a: int, capacity_b: int, prices: Ints, epsilon: int
-) -> tuple[Flags, Ints, Ints]:
+) -> tuple[Booleans, Ints, Ints]:
     """Solve the b-matching problem to optimality.
 
     The graph is in CSR form: for each vertex of A its vertices of B, each once, and the edges' weights, positive.

@@ -41,7 +41,7 @@ def render_report(run: Run, engine: Engine | None = None) -> str:
     style = read_resource("style.css")
     gaps = [each["certificate_gap"] for each in info["iterations"]]
     proved = bool(gaps) and all(gap is not None for gap in gaps)
-    command, recorded = reproduce.command_line(info)
+    command, recorded = reproduce.repeating_command(info)
     return (
         make_environment()
         .from_string(read_resource("chart.html") + read_resource("page.html"))

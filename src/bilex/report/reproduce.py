@@ -12,7 +12,7 @@ from bilex.seeds.seed import SEED_NAMES
 DECIDED_BY_RUN = ("supervision", "map", "self_learning", "match_all")
 
 
-def command_line(info: dict[str, Any]) -> tuple[str | None, bool]:
+def repeating_command(info: dict[str, Any]) -> tuple[str | None, bool]:
     """Return the command that makes the run again, and whether it is the one that was given.
 
     For a run made in Python one is put together, unless its vectors, its seed, its method or its kept and forbidden

@@ -29,7 +29,7 @@ from bilex.seeds.seed import Seed
 from bilex.vectors.embeddings import Embeddings
 from bilex.version import __version__
 
-FORMAT = 2
+CHECKPOINT_FORMAT = 2
 AGAIN = "start again without --resume"
 
 
@@ -120,7 +120,7 @@ def write_checkpoint(checkpoint: Checkpoint, run: Path, scratch: Path) -> None:
 
     described = msgspec.msgpack.encode(checkpoint, enc_hook=store)
     tensors["checkpoint"] = np.frombuffer(described, np.uint8)
-    about = {"format": str(FORMAT), "sha256": checksum(tensors)}
+    about = {"format": str(CHECKPOINT_FORMAT), "sha256": checksum(tensors)}
     atomic_write_tensors(scratch / CHECKPOINT, tensors, about)
     try:
         run.mkdir(exist_ok=True)
@@ -152,7 +152,7 @@ def read_checkpoint(run: Path) -> Checkpoint:
         raise InputError(path, "this is not a whole checkpoint", AGAIN) from None
     if not whole:
         raise InputError(path, "the checkpoint is damaged", AGAIN)
-    if version > FORMAT:
+    if version > CHECKPOINT_FORMAT:
         raise InputError(path, "this checkpoint was written by a newer bilex", "update bilex")
 
     def fetch(kind: Any, stored: tuple[str, bool]) -> NDArray[Any]:

@@ -31,8 +31,8 @@ from bilex.search.local import LocalEngine
 DEVICES = ("cuda", "mps", "cpu")
 SPARE_CANDIDATES = 32  # how many more than k come back from the device
 MAX_NEAR_RANK = 32  # `rank` counts the targets before one that is not among so many
-QUERY_BLOCK = 1024
-TARGET_BLOCK = 8192  # 32 MiB of scores at a time
+TORCH_QUERY_BLOCK = 1024
+TORCH_TARGET_BLOCK = 8192  # 32 MiB of scores at a time
 
 DeviceLists = tuple[Any, Any]
 """Tensors on the device: the largest scores of each row, and where they were found."""
@@ -44,8 +44,8 @@ class TorchEngine:
 
     device: str | None = None  # None for the first of `DEVICES` that is available
     threads: int = field(default_factory=thread_count)  # on the host
-    query_block: int = QUERY_BLOCK
-    target_block: int = TARGET_BLOCK
+    query_block: int = TORCH_QUERY_BLOCK
+    target_block: int = TORCH_TARGET_BLOCK
     progress: Progress | None = None
     doubtful: int = field(default=0, init=False)  # queries that the local engine had to search the last time
 

@@ -35,7 +35,7 @@ COOLING_STEPS = 80
 SINKHORN_ROUNDS = 6  # in each E-step, starting from the scalings of the last one
 FIRST_SINKHORN_ROUNDS = 15
 RANK_OFFSET = 10.0  # the ranks of the most frequent words say little
-ROWS_PER_BLOCK = 500  # rows at once; a constant, so that results do not depend on the number of threads
+BLOCK_ROWS = 500  # rows at once; a constant, so that results do not depend on the number of threads
 TINY = np.float32(1e-30)
 T = TypeVar("T")
 
@@ -136,7 +136,7 @@ def moments(queries: Vectors, targets: Vectors) -> tuple[np.float32, float]:
 def in_blocks(work: Callable[[slice], T], size: int) -> list[T]:
     """Run the work for each block of rows, on all cores, and return the results in order."""
     with ThreadPoolExecutor(thread_count()) as pool:
-        return list(pool.map(work, (slice(start, start + ROWS_PER_BLOCK) for start in range(0, size, ROWS_PER_BLOCK))))
+        return list(pool.map(work, (slice(start, start + BLOCK_ROWS) for start in range(0, size, BLOCK_ROWS))))
 
 
 NEIGHBOUR_COUNT = 10

@@ -19,7 +19,7 @@ from bilex.files.streams import MAX_WORD_BYTES, WRONG_FILE
 from bilex.files.tensors import one_line, safetensors_header, words_are_short
 from bilex.vectors.cleaning import Collector, Loaded, check_finite, decode_words
 
-ROWS_PER_BLOCK = 4096
+ROWS_PER_READ = 4096
 VOCABULARY_SUFFIXES = (".vocab", ".vocab.txt", ".words", ".txt")
 BFLOAT_TYPE = "<u2"
 FLOAT_TYPES = {"F16": "<f2", "BF16": BFLOAT_TYPE, "F32": "<f4", "F64": "<f8"}
@@ -104,8 +104,8 @@ def collect_matrix(
         raise InputError(path, "the vectors have no dimensions", WRONG_FILE)
     wanted = rows if limit is None else min(rows, limit)
     collector = Collector(path, dimension, wanted)
-    for start in range(0, wanted, ROWS_PER_BLOCK):
-        stop = min(start + ROWS_PER_BLOCK, wanted)
+    for start in range(0, wanted, ROWS_PER_READ):
+        stop = min(start + ROWS_PER_READ, wanted)
         block = collector.reserve(stop - start)
         with np.errstate(over="ignore", invalid="ignore"):
             if matrix.dtype == BFLOAT_TYPE:

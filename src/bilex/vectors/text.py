@@ -86,7 +86,7 @@ def read_text(stream: ByteStream, limit: int | None) -> Loaded:
     A first line of two whole numbers is a header, "words numbers-per-word"; otherwise every line is a word.
     """
     reader = LineReader(stream)
-    count, dimension = _shape(stream.path, reader)
+    count, dimension = _count_and_dimension(stream.path, reader)
     expected = 0
     if count is not None and stream.size is not None:
         shortest_row = 2 * dimension + 1
@@ -105,7 +105,7 @@ def read_text(stream: ByteStream, limit: int | None) -> Loaded:
     return reading.collector.finish((stream.path,), repairs)
 
 
-def _shape(path: str, reader: LineReader) -> tuple[int | None, int]:
+def _count_and_dimension(path: str, reader: LineReader) -> tuple[int | None, int]:
     """Return the number of words in the header (None without one) and the dimension."""
     first = _first_row(reader)
     if first is None:

@@ -34,7 +34,7 @@ def looks_like_word2vec(head: bytes, named_binary: bool) -> bool:
 
 def read_word2vec(stream: ByteStream, limit: int | None) -> Loaded:
     """Read the first ``limit`` rows of a word2vec binary file."""
-    count, dimension, header_length = _shape(stream)
+    count, dimension, header_length = _header(stream)
     wanted = count if limit is None else min(count, limit)
     expected = 0
     if stream.size is not None:
@@ -64,7 +64,7 @@ def read_word2vec(stream: ByteStream, limit: int | None) -> Loaded:
     return collector.finish((stream.path,), [*stream.repairs, *repairs])
 
 
-def _shape(stream: ByteStream) -> tuple[int, int, int]:
+def _header(stream: ByteStream) -> tuple[int, int, int]:
     header = TEXT_HEADER.match(stream.head)
     if header is None:
         problem = "no header with the number of words and dimensions"

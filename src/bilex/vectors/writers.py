@@ -16,7 +16,6 @@ from bilex.files.atomic import atomic_write
 from bilex.files.lines import is_number, quoted, split_fields
 from bilex.files.tensors import atomic_write_tensors, pack_words
 
-Progress = Callable[[int, int], None]
 ROWS_PER_REPORT = 1000
 
 
@@ -24,7 +23,7 @@ def write_vectors(
     path: str | os.PathLike[str],
     words: Sequence[str],
     vectors: NDArray[np.float32],
-    progress: Progress | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Write words and vectors in the format of the name's ending; see `Embeddings.save`.
 
@@ -57,7 +56,7 @@ def _write_rows(
     file: BinaryIO,
     words: Sequence[str],
     vectors: NDArray[np.float32],
-    progress: Progress | None,
+    progress: Callable[[int, int], None] | None,
     format_row: Callable[[bytes, NDArray[np.float32]], bytes | None],
 ) -> None:
     """Write the header and the rows; `format_row` returns None for a word that the format cannot hold."""

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from starlette.applications import Starlette
@@ -29,14 +29,13 @@ from bilex.version import __version__
 from bilex.web.explorer import Explorer, NotInRun
 from bilex.web.retraining import Retraining
 from bilex.web.security import AccessGuard, add_security_headers, cookie_name
-from bilex.web.table import TableQuery
+from bilex.web.table import TableQuery, Whole
 
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 HOSTS = ["127.0.0.1", "localhost"]
 MAX_BODY_BYTES = 64 * 1024
 MAX_COMPLETIONS = 10
 
-Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 Side = Literal["source", "target"]
 Question = TypeVar("Question")
 
@@ -58,13 +57,13 @@ class Word(msgspec.Struct):
 class EntryNumber(msgspec.Struct):
     """An entry by its number in the table."""
 
-    entry: Count
+    entry: Whole
 
 
 class EntryVersion(EntryNumber):
     """An entry with the version that the page shows."""
 
-    version: Count
+    version: Whole
 
 
 class NewDecision(EntryVersion):
