@@ -54,11 +54,6 @@ class Plot:
     y_label: str
     x_label: str = "vocabulary size n"
 
-    @property
-    def labels(self) -> list[str]:
-        """The labels of all lines, in order."""
-        return list(dict.fromkeys(label for lines in self.panels.values() for label in lines))
-
 
 def write_plot(plot: Plot, paths: Sequence[Path]) -> None:
     """Write the plot to each of the paths, whose endings choose the format; each file whole or not at all."""
@@ -80,16 +75,16 @@ def draw(plot: Plot) -> Figure:
     """Draw the panels in rows, with one legend below all of them."""
     from matplotlib.figure import Figure
 
-    count = len(plot.panels)
+    count, labels = len(plot.panels), list(dict.fromkeys(label for lines in plot.panels.values() for label in lines))
     sized = any(len(line) > 1 for lines in plot.panels.values() for line in lines.values())
     columns = min(PANELS_PER_ROW if sized else 1, count)
     rows = math.ceil(count / columns)
     wide = PANEL_SIZE[0] * columns if columns > 1 else SINGLE_WIDTH
-    high = PANEL_SIZE[1] if sized else 0.8 + 0.25 * len(plot.labels)
+    high = PANEL_SIZE[1] if sized else 0.8 + 0.25 * len(labels)
     figure = Figure(figsize=(wide, high * rows + (0.6 if sized else 0.2)), layout="constrained")
     places = list(figure.subplots(rows, columns, squeeze=False).flat)
     for place, (axes, (title, lines)) in enumerate(zip(places, plot.panels.items(), strict=False)):
-        (draw_lines if sized else draw_dots)(axes, lines, plot.labels)
+        (draw_lines if sized else draw_dots)(axes, lines, labels)
         axes.set_title(title)
         if place + columns >= count:  # the lowest of its column
             axes.set_xlabel(plot.x_label if sized else plot.y_label)
@@ -97,15 +92,19 @@ def draw(plot: Plot) -> Figure:
             axes.set_ylabel(plot.y_label)
     for axes in places[count:]:
         axes.set_axis_off()
-    if sized:
-        add_legend(figure, plot.labels, wide)
+    if sized:  # one legend below all panels
+        handles = {line.get_label(): line for axes in places for line in axes.get_lines()}
+        fit = max(1, int(wide / (0.55 + 0.075 * max(map(len, labels), default=1))))
+        shown = [handles[label] for label in labels]
+        figure.legend(handles=shown, loc="outside lower center", ncols=min(len(labels), fit), fontsize=8.5)
     return figure
 
 
 def look(labels: list[str], label: str) -> dict[str, Any]:
-    """Return the colour, marker and dashes of a line; they repeat after different numbers of lines."""
+    """Return the label, colour, marker and dashes of a line; they repeat after different numbers of lines."""
     place = labels.index(label)
     return {
+        "label": label,
         "color": COLOURS[place % len(COLOURS)],
         "marker": MARKERS[place % len(MARKERS)],
         "linestyle": DASHES[place // len(COLOURS) % len(DASHES)],
@@ -138,15 +137,6 @@ def draw_dots(axes: Axes, lines: Mapping[str, Line], labels: list[str]) -> None:
     axes.set_yticks(range(len(lines)), list(lines))
     axes.set_ylim(len(lines) - 0.5, -0.5)
     axes.set_xlim(0, 1.15 * max((value for line in lines.values() for value in line.values()), default=1.0) or 1.0)
-
-
-def add_legend(figure: Figure, labels: list[str], width: float) -> None:
-    """Add one legend below all panels."""
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], label=label, **look(labels, label)) for label in labels]
-    fit = max(1, int(width / (0.55 + 0.075 * max(map(len, labels), default=1))))
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(labels), fit), fontsize=8.5)
 
 
 def tick_labels(sizes: Sequence[int]) -> list[str]:

@@ -16,15 +16,13 @@ from bilex.errors import InputError
 MAX_MANIFEST_BYTES = 1 << 24
 """A review of 200,000 pairs, the longest entry there can be, takes about half."""
 
+PRINTABLE = r"\A[^\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]*\Z"
+PrintableLine = Annotated[str, Meta(pattern=PRINTABLE)]
+"""A text that is shown in the terminal: one line without control characters."""
+
 MAX_COUNT = (1 << 63) - 1
 Natural = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
 PositiveCount = Annotated[int, Meta(ge=1, le=MAX_COUNT)]
-
-
-class PrintableLine(str):
-    """A text that is shown in the terminal: one line without control characters."""
-
-    __slots__ = ()
 
 
 class _Method(TypedDict):  # older runs have all options side by side, newer ones group them
@@ -133,9 +131,10 @@ def parse_manifest(path: Path) -> dict[str, Any]:
         if len(text) > MAX_MANIFEST_BYTES or not text.endswith(b"}\n"):
             raise ValueError
         info: dict[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
-        msgspec.convert(info, Manifest, dec_hook=printable_line)
+        msgspec.convert(info, Manifest)
     except msgspec.ValidationError as error:
         problem, _, place = str(error).partition(" - at `$")
+        problem = problem.replace(f" matching regex {PRINTABLE!r}", " that is one line of printable text")
         entry = f"its entry {place.strip('.`')}" if place else "it"
         raise InputError(path, f"{entry} is not as bilex writes it ({problem})", again) from None
     except (ValueError, msgspec.DecodeError, RecursionError):
@@ -143,10 +142,3 @@ def parse_manifest(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})", "check its permissions") from None
     return info
-
-
-def printable_line(kind: type, value: Any) -> PrintableLine:
-    """Convert a value to the one type that msgspec does not know."""
-    if not isinstance(value, str) or not value.isprintable():
-        raise ValueError("Expected a line of printable text")
-    return PrintableLine(value)
