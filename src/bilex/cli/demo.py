@@ -27,10 +27,11 @@ def demo(output: str, report: bool, as_json: bool, quiet: bool) -> None:
 
     Starts from nothing but words that are spelt the same in both languages, and shows the paper's own model at work.
     """
+    from bilex.files.ownership import REPORT
     from bilex.files.run_directory import run_directory
     from bilex.induction import induce
     from bilex.methods import PAPER
-    from bilex.report.page import REPORT, write_report
+    from bilex.report.page import write_report
     from bilex.seeds.dictionaries import read_pairs
     from bilex.vectors.embeddings import load
 

@@ -111,10 +111,10 @@ def induce(
     """  # noqa: D301 (click needs the character, not two of them)
     from bilex.cli.estimate import estimate_run
     from bilex.confidence.signs import FAILED
-    from bilex.files.ownership import LEXICON
+    from bilex.files.ownership import LEXICON, REPORT
     from bilex.files.run_directory import run_directory
     from bilex.induction import induce as learn
-    from bilex.report.page import REPORT, write_report
+    from bilex.report.page import write_report
     from bilex.runs.checkpoints import read_checkpoint
     from bilex.runs.progress import INDUCTION, show_progress
     from bilex.search.engines import find_engine, open_engine

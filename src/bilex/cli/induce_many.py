@@ -178,7 +178,8 @@ def seeds_of(given: tuple[str, ...], names: list[str]) -> dict[str, str]:
 
 def write_run(run: Run, folder: Path, command: list[str], engine: Engine | None) -> None:
     """Write the run of one pair, and with an engine its report."""
-    from bilex.report.page import REPORT, write_report
+    from bilex.files.ownership import REPORT
+    from bilex.report.page import write_report
 
     place = folder / f"{run.source.name}-{run.target.name}"
     place.mkdir()

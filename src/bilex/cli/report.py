@@ -25,7 +25,8 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
     from bilex.confidence.signs import SOUND
     from bilex.errors import InputError
     from bilex.files.ownership import MANIFEST
-    from bilex.report.page import REPORT, write_report
+    from bilex.files.ownership import REPORT
+    from bilex.report.page import write_report
     from bilex.runs.progress import show_progress
     from bilex.runs.run import Run
     from bilex.search.engines import find_engine

@@ -21,7 +21,6 @@ from bilex.runs.run import Run
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
 
-REPORT = "report.html"
 ITERATION_TABLE_END = 4  # a long table shows so many iterations of its beginning and of its end
 
 

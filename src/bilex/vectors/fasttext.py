@@ -31,7 +31,7 @@ _MATRIX = struct.Struct("<?2q")
 _AFTER_WORD = 10  # the end of the word, its count and its type
 END_OF_SENTENCE = b"</s>"  # has no n-grams
 MAX_NGRAM = 100  # characters; fastText's own default is 6
-ROWS_PER_BLOCK = 4096
+MODEL_ROWS_PER_BLOCK = 4096
 DAMAGED = "get the file again, it looks cut off or damaged"
 
 
@@ -109,8 +109,8 @@ def read_fasttext(stream: ByteStream, limit: int | None) -> Loaded:
     model = _open(stream)
     wanted = len(model.starts) if limit is None else min(len(model.starts), limit)
     collector = Collector(model.path, model.dimension, wanted)
-    for start in range(0, wanted, ROWS_PER_BLOCK):
-        rows = np.arange(start, min(start + ROWS_PER_BLOCK, wanted))
+    for start in range(0, wanted, MODEL_ROWS_PER_BLOCK):
+        rows = np.arange(start, min(start + MODEL_ROWS_PER_BLOCK, wanted))
         block = model.vectors(rows, collector.reserve(len(rows)))
         check_finite(model.path, block, start + 1)
         collector.keep(decode_words(model.words(start, start + len(rows))), rows + 1)

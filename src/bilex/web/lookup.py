@@ -63,9 +63,9 @@ class Lookup:
         return {
             "side": self.side,
             "word": word,
-            "nn": as_rows(self.other, nearest),
-            "csls": as_rows(self.other, [(r, 2 * score - crowding) for r, score in csls]),
-            "neighbours": as_rows(self.own, neighbours),
+            "nn": named_rows(self.other, nearest),
+            "csls": named_rows(self.other, [(r, 2 * score - crowding) for r, score in csls]),
+            "neighbours": named_rows(self.own, neighbours),
             "picture": self._picture(word, vector, [r for r, _ in neighbours], [r for r, _ in csls]),
         }
 
@@ -103,7 +103,7 @@ def best_rows(
     return [(int(rows[i]), float(scores[i])) for i in order]
 
 
-def as_rows(language: Embeddings, found: list[tuple[int, float]]) -> list[dict[str, Any]]:
+def named_rows(language: Embeddings, found: list[tuple[int, float]]) -> list[dict[str, Any]]:
     """Replace rows by words, under the names of the page's JSON."""
     return [{"word": language.words[row], "score": round(score, 4), "frequency": row + 1} for row, score in found]
 

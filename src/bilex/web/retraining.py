@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 from bilex.em.context import Iteration, Reporter
 from bilex.errors import BilexError
-from bilex.files.ownership import LEXICON
+from bilex.files.ownership import LEXICON, REPORT
 from bilex.files.run_directory import read_manifest, run_directory
 from bilex.induction import induce
 from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.methods import Method
-from bilex.report.page import REPORT, write_report
+from bilex.report.page import write_report
 from bilex.runs.run import Run
 
 if TYPE_CHECKING:
