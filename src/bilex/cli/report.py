@@ -24,8 +24,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
     """
     from bilex.confidence.signs import SOUND
     from bilex.errors import InputError
-    from bilex.files.ownership import MANIFEST
-    from bilex.files.ownership import REPORT
+    from bilex.files.ownership import MANIFEST, REPORT
     from bilex.report.page import write_report
     from bilex.runs.progress import show_progress
     from bilex.runs.run import Run
