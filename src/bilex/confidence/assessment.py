@@ -25,7 +25,8 @@ from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices, Vectors
-from bilex.search.space import NeighbourLists, SharedSpace
+from bilex.search.lists import NeighbourLists
+from bilex.search.space import SharedSpace
 from bilex.vectors.spelling import SpellingComparison
 
 EVIDENCE_FEATURES = ("posterior", "csls", "above source", "above target", "mutual", "spelling", "rank", "depth")

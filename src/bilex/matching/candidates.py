@@ -25,7 +25,7 @@ def candidate_graph(
         rows = best_source_of_each_target(edges, engine)
     else:
         k = min(k, n_targets)
-        columns = engine.top_k(edges.queries, edges.targets, k).indices.ravel()
+        columns = edges.best_targets(k, engine).ravel()
         rows = np.repeat(np.arange(n_sources), k)
     if previous is not None:
         rows = np.concatenate([rows, previous.source])

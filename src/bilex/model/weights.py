@@ -19,16 +19,30 @@ from bilex.model.theta import MappedWords
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine
+from bilex.search.lists import NeighbourLists
 from bilex.search.space import CROWDING_NEIGHBOURS
+
+MARGIN_NEIGHBOURS = 16  # more than the crowding needs: they prove the best edges of most words
 
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """All edges between two vocabularies: the weight of (j, i) is ``queries[j] · targets[i] + offsets[j]``."""
+    """All edges between two vocabularies: the weight of (j, i) is ``queries[j] · targets[i] + offsets[j]``.
+
+    With `listed`, the neighbours of all words are known, and a bound on ``queries[j] · targets[i]`` for all others.
+    """
 
     queries: Vectors
     offsets: Floats
     targets: Vectors
+    listed: tuple[NeighbourLists, Floats] | None = None
+
+    def best_targets(self, k: int, engine: Engine) -> Indices:
+        """Find the k targets of largest weight for each source."""
+        if self.listed is None:
+            return engine.top_k(self.queries, self.targets, k).indices
+        lists, limits = self.listed
+        return lists.top_k(self.queries, self.targets, k, limits, engine).indices
 
     def weigh(self, rows: Indices, columns: Indices) -> Floats:
         """Compute the weight of each edge in float64."""
@@ -49,11 +63,15 @@ def likelihood(words: MappedWords, engine: Engine | None = None) -> Edges:
 def margin(words: MappedWords, engine: Engine) -> Edges:
     """Weigh edges by ``2 cos - r(s) - r(t)``; two more dimensions hold r(t), since one float32 would round it."""
     mapped, targets = unit(words.sources), unit(words.targets)
-    nearest = engine.top_k_both(mapped, targets, CROWDING_NEIGHBOURS)
-    around_source, around_target = (found.scores.mean(axis=1) for found in nearest)
+    lists = NeighbourLists.find(mapped, targets, MARGIN_NEIGHBOURS, engine)
+    around_source, around_target = (
+        np.ascontiguousarray(cosines[:, :CROWDING_NEIGHBOURS]).mean(axis=1)
+        for cosines in (lists.source_cosines, lists.target_cosines)
+    )
     coarse = around_target.astype(np.float32).astype(np.float64)
     queries = with_columns(2 * mapped, -1.0, -1.0)
-    return Edges(queries, -around_source, with_columns(targets, coarse, around_target - coarse))
+    listed = lists, lists.limits(2.0, -around_target)
+    return Edges(queries, -around_source, with_columns(targets, coarse, around_target - coarse), listed)
 
 
 def with_columns(vectors: Vectors, first: Floats | float, second: Floats | float) -> Vectors:

@@ -18,7 +18,8 @@ from bilex.model.theta import Theta
 from bilex.numerics.types import Indices
 from bilex.runs.prepared import Prepared
 from bilex.search.engine import Engine
-from bilex.search.space import NeighbourLists, SharedSpace
+from bilex.search.lists import NeighbourLists
+from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.spelling import SpellingComparison
 

@@ -9,7 +9,7 @@ a cosine. *Crowding* is the mean cosine of a word with its ten nearest words of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,22 +17,18 @@ from bilex.errors import BilexError
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine, Neighbours
+from bilex.search.lists import NeighbourLists
 
 CROWDING_NEIGHBOURS = 10
 RETRIEVALS = ("nn", "csls")
 
 
 @dataclass(frozen=True, eq=False)
-class NeighbourLists:
-    """The nearest words of the other language, nearest first, one row for each source and each target word."""
-
-    of_source: Indices
-    of_target: Indices
-
-
-@dataclass(frozen=True, eq=False)
 class SharedSpace:
-    """Both languages as unit vectors of one space, with the crowding and the nearest neighbour of each word."""
+    """Both languages as unit vectors of one space, with the crowding and the nearest neighbour of each word.
+
+    A space that was just built has its words' `neighbours` as well; one that was loaded does not.
+    """
 
     source: Vectors
     target: Vectors
@@ -40,6 +36,7 @@ class SharedSpace:
     target_crowding: Floats
     source_nearest: Indices
     target_nearest: Indices
+    neighbours: NeighbourLists | None = field(default=None, kw_only=True)
 
     @classmethod
     def from_vectors(cls, mapped: Vectors, target: Vectors, engine: Engine) -> SharedSpace:
@@ -50,16 +47,17 @@ class SharedSpace:
     def with_neighbours(cls, mapped: Vectors, target: Vectors, engine: Engine) -> tuple[SharedSpace, NeighbourLists]:
         """Build the space, and return the neighbours that were found on the way as well."""
         mapped, target = unit(mapped), unit(target)
-        of_source, of_target = engine.top_k_both(mapped, target, CROWDING_NEIGHBOURS)
+        lists = NeighbourLists.find(mapped, target, CROWDING_NEIGHBOURS, engine)
         space = cls(
             mapped,
             target,
-            of_source.scores.mean(axis=1),
-            of_target.scores.mean(axis=1),
-            of_source.indices[:, 0].copy(),
-            of_target.indices[:, 0].copy(),
+            lists.source_cosines.mean(axis=1),
+            lists.target_cosines.mean(axis=1),
+            lists.of_source[:, 0].copy(),
+            lists.of_target[:, 0].copy(),
+            neighbours=lists,
         )
-        return space, NeighbourLists(of_source.indices, of_target.indices)
+        return space, lists
 
     def mirrored(self) -> SharedSpace:
         """Return the same space with source and target exchanged."""
@@ -70,6 +68,7 @@ class SharedSpace:
             self.source_crowding,
             self.target_nearest,
             self.source_nearest,
+            neighbours=None if self.neighbours is None else self.neighbours.mirrored(),
         )
 
     def search(self, rows: Indices, k: int, retrieval: str, engine: Engine) -> Neighbours:
@@ -92,9 +91,15 @@ class SharedSpace:
         return Neighbours(found.indices, 2 * found.scores - crowding[:, None])
 
     def rank(self, rows: Indices, chosen: Indices, retrieval: str, engine: Engine) -> Indices:
-        """Compute the rank, from 1, of each chosen target among all targets of its source word."""
+        """Compute the rank, from 1, of each chosen target among all targets of its source word.
+
+        The lists of neighbours prove most of them; the engine counts for the others.
+        """
         queries, targets = self._sides(self.source[rows], retrieval)
-        return engine.rank(queries, targets, chosen)
+        if self.neighbours is None:
+            return engine.rank(queries, targets, chosen)
+        terms = np.zeros(len(targets)) if retrieval == "nn" else targets[:, -1].astype(np.float64)
+        return self.neighbours.rank(queries, targets, rows, chosen, self.neighbours.limits(1.0, terms), engine)
 
     def scores(self, rows: Indices, columns: Indices, retrieval: str) -> Floats:
         """Compute the cosine or the CSLS score of each pair."""
