@@ -28,7 +28,8 @@ def listed_pairs(of_source: Indices, of_target: Indices) -> tuple[Indices, Indic
         for source in of_target[target]:
             columns[ends[source]] = target
             ends[source] += 1
-    return without_repeats(places, columns)
+    pairs: tuple[Indices, Indices] = without_repeats(places, columns)
+    return pairs
 
 
 @njit(cache=True, nogil=True)
