@@ -33,10 +33,6 @@ from bilex.version import __version__
 __all__ = ["bilex", "main"]
 
 DONE, ERROR, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
-ORDER_OF_USE = (
-    *("demo", "fetch", "vectors", "induce", "induce-many", "report", "translate", "explore", "export", "align"),
-    *("evaluate", "compare", "similarity", "hubness", "benchmark", "reproduce", "sweep", "doctor"),
-)
 COMPLETION = """Completion with the Tab key, for bash (zsh has zsh_source, fish fish_source):
 
 \b
@@ -49,9 +45,8 @@ class CommandGroup(click.Group):
     """All commands. Catches Ctrl-C before click does, which would print an empty line even in a pipe."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order in which a person comes to need them."""
-        known = [name for name in ORDER_OF_USE if name in self.commands]
-        return [*known, *(name for name in self.commands if name not in known)]
+        """Return the commands in the order in which they were added."""
+        return list(self.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the first sentence of each command, whole."""
@@ -85,7 +80,7 @@ def bilex(context: click.Context) -> None:
         context.exit(WRONG_USAGE)
 
 
-for command in (
+for command in (  # in the order in which a person comes to need them
     *(demo, induce, induce_many, report, translate, explore, export, align),
     *(evaluate, compare, similarity, hubness, reproduce, sweep, doctor),
 ):
