@@ -7,8 +7,8 @@ over its edges:
 
 and minus infinity if m breaks the capacities, lacks a kept pair or contains a forbidden one. ``log_odds = 0`` and
 nothing else is the paper's uniform prior. Because log p(m) is a sum over edges, it only adds to the edge weights, and
-the same exact solver serves all priors. A prior does two things: `apply` changes the weights and edges of a graph, once, after
-the candidates are found; `log_probability` scores a matching.
+the same exact solver serves all priors. A prior does two things: `apply` changes the weights and edges of a graph,
+once, after the candidates are found; `log_probability` scores a matching.
 """
 
 from __future__ import annotations
