@@ -7,6 +7,7 @@ them. The command line turns the first into one line and an exit code, the secon
 from __future__ import annotations
 
 import os
+from typing import Any
 
 __all__ = ["BilexError", "BilexWarning", "CoverageWarning", "InputError", "NothingMatchedWarning"]
 
@@ -18,11 +19,25 @@ def printable(message: str) -> str:
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in message)
 
 
-class BilexError(Exception):
-    """A problem the user can put right; the message, one line, says how. Exit code 1."""
+class OneLine(Exception):  # noqa: N818 (the base of errors and warnings)
+    """An exception whose message is one printable line, and that can be sent to another process."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(printable(message))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restore, (type(self), self.args, vars(self))
+
+
+def restore(kind: type[OneLine], arguments: tuple[object, ...], attributes: dict[str, object]) -> OneLine:
+    """Make an exception again without its constructor, whose parameters are not those of its base."""
+    error = kind.__new__(kind, *arguments)
+    vars(error).update(attributes)
+    return error
+
+
+class BilexError(OneLine):
+    """A problem the user can put right; the message, one line, says how. Exit code 1."""
 
 
 class InputError(BilexError):
@@ -46,11 +61,8 @@ class InputError(BilexError):
         super().__init__(f"{place}: {problem}; {remedy}")
 
 
-class BilexWarning(UserWarning):
+class BilexWarning(OneLine, UserWarning):
     """Input that was repaired, and how much of it, in one line."""
-
-    def __init__(self, message: str = "") -> None:
-        super().__init__(printable(message))
 
 
 class NothingMatchedWarning(BilexWarning):
