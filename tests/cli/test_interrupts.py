@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from bilex.cli import interrupts
 from bilex.cli.interrupts import ExitMessage
+from tests.cli.helpers import Bilex
 
 INSTALL = "import signal; from bilex.cli import interrupts; interrupts.install_signal_handlers()"
 DROPPED = """
@@ -18,18 +20,20 @@ import ctypes, os, signal, sys, time
 from bilex.cli import interrupts
 interrupts.install_signal_handlers()
 kind = ctypes.CFUNCTYPE(None)
-callback = kind(lambda: os.kill(os.getpid(), signal.SIGINT) or time.sleep(0.01))
+callback = kind(lambda: os.kill(os.getpid(), int(sys.argv[1])) or time.sleep(0.01))
 try:
     callback()  # C calls Python here: the exception has nowhere to go
     time.sleep(20)
     print("never received")
-except KeyboardInterrupt:
+except (KeyboardInterrupt, SystemExit):
     print("received")
 """
 
 
-def test_an_interrupt_dropped_in_a_callback_is_sent_again() -> None:
-    done = subprocess.run([sys.executable, "-c", DROPPED], capture_output=True, text=True, timeout=60, check=False)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_dropped_in_a_callback_is_sent_again(number: int) -> None:
+    command = [sys.executable, "-c", DROPPED, str(int(number))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "received\n", "")
 
 
@@ -40,8 +44,8 @@ from bilex.cli import interrupts
 interrupts.install_signal_handlers()
 scratch = Path(sys.argv[1])
 scratch.mkdir()
-threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-with interrupts.exit_promptly_on_interrupt(scratch):
+threading.Timer(0.5, os.kill, (os.getpid(), int(sys.argv[3]))).start()
+with interrupts.exit_promptly_on_signal(scratch):
     if sys.argv[2] == "stuck":
         hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # many minutes, all of them in C
     try:
@@ -52,18 +56,20 @@ print("went on")
 """
 
 
-def test_an_interrupt_does_not_wait_for_c_code(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_does_not_wait_for_c_code(tmp_path: Path, number: int) -> None:
     started = time.monotonic()
-    command = [sys.executable, "-c", STUCK, str(tmp_path / "scratch"), "stuck"]
+    command = [sys.executable, "-c", STUCK, str(tmp_path / "scratch"), "stuck", str(int(number))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr.startswith("bilex: error: interrupted") and done.stderr.count("\n") == 1
+    assert (done.returncode, done.stdout) == (128 + number, "")
+    if number == signal.SIGINT:
+        assert done.stderr.startswith("bilex: error: interrupted") and done.stderr.count("\n") == 1
     assert time.monotonic() - started < 20
     assert not (tmp_path / "scratch").exists()
 
 
 def test_a_block_that_handles_the_interrupt_continues(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", STUCK, str(tmp_path / "scratch"), "free"]
+    command = [sys.executable, "-c", STUCK, str(tmp_path / "scratch"), "free", str(int(signal.SIGINT))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "received\nwent on\n", "")
     assert (tmp_path / "scratch").exists()
@@ -86,6 +92,39 @@ with run_directory({str(tmp_path / "run")!r}):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (128 + number, "")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_error_that_a_signal_caused_is_not_called_a_bug(
+    bilex: Bilex, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Such as those of numba, if the exception is raised while it compiles."""
+
+    def fail(*_: object) -> None:
+        interrupts.received.append(number)
+        raise SystemError("returned NULL without setting an exception")
+
+    monkeypatch.setattr("bilex.runs.run.Run.load", fail)
+    outcome = bilex("export", "run")
+    assert outcome.code == 128 + number
+    assert "bug" not in outcome.err
+
+
+EARLY = """
+import os, runpy, signal, sys
+class Interrupted:
+    def find_spec(self, name, *_):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupted())
+runpy.run_module("bilex", run_name="__main__")
+"""
+
+
+def test_an_interrupt_while_the_command_line_is_imported_is_one_line() -> None:
+    done = subprocess.run([sys.executable, "-c", EARLY], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (130, "", 1)
+    assert done.stderr.startswith("bilex: error: interrupted")
 
 
 def test_the_exit_message_follows_the_run(tmp_path: Path) -> None:

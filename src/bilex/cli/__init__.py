@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import warnings
 from typing import Any
@@ -23,7 +24,7 @@ from bilex.cli.explore import explore
 from bilex.cli.export import export
 from bilex.cli.induce import induce
 from bilex.cli.induce_many import induce_many
-from bilex.cli.interrupts import INTERRUPT_RECEIVED, exit_message, install_signal_handlers
+from bilex.cli.interrupts import exit_message, install_signal_handlers, received
 from bilex.cli.report import report
 from bilex.cli.terminal import HelpFormatter, echo
 from bilex.cli.translate import translate
@@ -91,7 +92,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     install_signal_handlers()
     code = run(arguments)
-    if code == INTERRUPTED:  # do not wait for threads that still work
+    if received:  # do not wait for threads that still work
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError):
                 stream.flush()
@@ -102,6 +103,7 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; an error is one line on stderr."""
     exit_message.reset()
+    received.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("always", BilexWarning)
         warnings.showwarning = show_warning
@@ -110,11 +112,13 @@ def run(arguments: list[str] | None = None) -> int:
         except click.ClickException as error:
             where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "bilex"
             return print_error(f"{error.format_message()} (see `{where} --help`)", WRONG_USAGE)
-        except SystemExit:
-            raise
         except BaseException as error:
-            if not isinstance(error, click.Abort) and not INTERRUPT_RECEIVED.is_set():  # an interrupt may cause others
+            if isinstance(error, SystemExit) and not received:
+                raise
+            if not isinstance(error, click.Abort) and not received:  # a signal may cause other errors
                 return report_error(error)
+            if received and received[-1] != signal.SIGINT:
+                return 128 + received[-1]
             if sys.stderr.isatty():
                 click.echo(err=True)  # the terminal has put ^C at the start of the line
             return print_error(exit_message.for_interrupt(), INTERRUPTED)

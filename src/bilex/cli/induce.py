@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from bilex.cli import options as shared
-from bilex.cli.interrupts import exit_message, exit_promptly_on_interrupt
+from bilex.cli.interrupts import exit_message, exit_promptly_on_signal
 from bilex.cli.terminal import echo
 from bilex.errors import BilexError, BilexWarning, InputError, NothingMatchedWarning
 from bilex.methods import DEFAULT_METHOD, METHODS, PAPER, Method, find_method
@@ -129,7 +129,7 @@ def induce(
     stopping = job.method.stopping
     with (
         run_directory(place) as folder,
-        exit_promptly_on_interrupt(folder),
+        exit_promptly_on_signal(folder),
         show_progress(quiet or as_json, stopping.tolerance, stopping.max_iterations, stages=INDUCTION) as reporter,
         open_engine(job.engine, threads=job.threads, progress=reporter.rows) as engine,
     ):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bilex.cli.induce import exit_code, induce, plural
+from bilex.cli.interrupts import exit_promptly_on_signal
 from bilex.cli.options import command_line, json_option, method_changes, print_json, quiet_option, wrong_usage
 from bilex.cli.terminal import echo
 from bilex.errors import BilexError
@@ -102,6 +103,7 @@ def induce_many(
     limits = chosen.stopping.tolerance, chosen.stopping.max_iterations
     with (
         run_directory(place, partial(check_listed_replaceable, SUMMARY, "induce-many")) as folder,
+        exit_promptly_on_signal(folder),
         show_progress(quiet or as_json, *limits, stages=INDUCTION, runs=runs) as reporter,
         open_engine(engine, threads=threads, progress=reporter.rows) as where,
     ):

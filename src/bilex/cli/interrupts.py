@@ -1,9 +1,10 @@
-"""Handle Ctrl-C reliably and promptly.
+"""Handle Ctrl-C and the signals to end (SIGTERM, SIGHUP) reliably and promptly.
 
-Python raises KeyboardInterrupt wherever it happens to be. While numba compiles, that may be in a function called from
-C code, where the exception is dropped. So the interrupt is recorded when it arrives, and sent again if it was dropped.
+Python raises an exception wherever it happens to be. While numba compiles, that may be in a function called from
+C code, where the exception is dropped, or turned into another. So a signal is recorded when it arrives, and sent
+again if its exception was dropped.
 
-While a long computation runs outside Python, the exception has to wait for its end. `exit_promptly_on_interrupt` ends
+While a long computation runs outside Python, the exception has to wait for its end. `exit_promptly_on_signal` ends
 the process from a thread instead: what is on the disk is always whole.
 """
 
@@ -20,9 +21,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-INTERRUPT_RECEIVED = threading.Event()
+received: list[int] = []  # signals that end the command, in order
 RESEND_DELAY = 0.1  # seconds
-MAX_EXIT_DELAY = 1.2  # seconds from Ctrl-C until the process is ended without cleaning up
+MAX_EXIT_DELAY = 1.2  # seconds from a signal until the process is ended without cleaning up
 SHOW_CURSOR = "\x1b[?25h"
 
 
@@ -58,9 +59,9 @@ exit_message = ExitMessage()
 
 def install_signal_handlers() -> None:
     """Record and raise SIGINT, unless it is ignored as in a shell's background job; exit on SIGTERM and SIGHUP."""
+    sys.unraisablehook = resend_dropped_signal
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, raise_interrupt)
-        sys.unraisablehook = resend_dropped_interrupt
     ending = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]  # the terminal is closed
     for number in ending:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
@@ -68,34 +69,37 @@ def install_signal_handlers() -> None:
 
 
 def exit_on_signal(number: int, frame: FrameType | None) -> None:
-    """Raise an exception, so that temporary files are removed."""
+    """Record the signal, and raise an exception, so that temporary files are removed."""
+    received.append(number)
     sys.exit(128 + number)
 
 
 def raise_interrupt(number: int, frame: FrameType | None) -> None:
     """Record the interrupt, and raise it."""
-    INTERRUPT_RECEIVED.set()
+    received.append(number)
     raise KeyboardInterrupt
 
 
-def resend_dropped_interrupt(dropped: sys.UnraisableHookArgs) -> None:
-    """Send an interrupt again that was raised where no code could receive it."""
-    if dropped.exc_type is KeyboardInterrupt:
-        threading.Timer(RESEND_DELAY, os.kill, (os.getpid(), signal.SIGINT)).start()
+def resend_dropped_signal(dropped: sys.UnraisableHookArgs) -> None:
+    """Send a signal again whose exception was raised where no code could receive it."""
+    if received and dropped.exc_type in (KeyboardInterrupt, SystemExit):
+        timer = threading.Timer(RESEND_DELAY, os.kill, (os.getpid(), received[-1]))
+        timer.daemon = True
+        timer.start()
     else:
         sys.__unraisablehook__(dropped)
 
 
 @contextmanager
-def exit_promptly_on_interrupt(scratch: Path) -> Iterator[None]:
-    """End the process soon after Ctrl-C, whatever the block is doing then, and remove the `scratch` folder."""
-    if signal.getsignal(signal.SIGINT) is not raise_interrupt:  # it is ignored, or handled by other code
+def exit_promptly_on_signal(scratch: Path) -> Iterator[None]:
+    """End the process soon after a signal, whatever the block is doing then, and remove the `scratch` folder."""
+    if signal.getsignal(signal.SIGTERM) is not exit_on_signal:  # signals are handled by other code
         yield
         return
     reading, writing = socket.socketpair()
     writing.setblocking(False)
     block_ended = threading.Event()
-    threading.Thread(target=exit_after_interrupt, args=(reading, block_ended, scratch), daemon=True).start()
+    threading.Thread(target=exit_after_signal, args=(reading, block_ended, scratch), daemon=True).start()
     before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)  # written to even while C code runs
     try:
         yield
@@ -105,12 +109,14 @@ def exit_promptly_on_interrupt(scratch: Path) -> Iterator[None]:
         writing.close()  # which ends the thread
 
 
-def exit_after_interrupt(reading: socket.socket, block_ended: threading.Event, scratch: Path) -> None:
-    """Wait for Ctrl-C; end the process if the block does not end soon after it."""
+def exit_after_signal(reading: socket.socket, block_ended: threading.Event, scratch: Path) -> None:
+    """Wait for a signal that ends the command; end the process if the block does not end soon after it."""
     with reading:
-        while number := reading.recv(1):
-            if number[0] == signal.SIGINT and not block_ended.wait(MAX_EXIT_DELAY):
+        while byte := reading.recv(1):
+            handler = signal.getsignal(byte[0])
+            if handler in (raise_interrupt, exit_on_signal) and not block_ended.wait(MAX_EXIT_DELAY):
                 shutil.rmtree(scratch, ignore_errors=True)
-                start = f"{SHOW_CURSOR}\n" if sys.stderr.isatty() else ""
-                os.write(2, f"{start}bilex: error: {exit_message.for_interrupt()}\n".encode())
-                os._exit(130)
+                if handler is raise_interrupt:
+                    start = f"{SHOW_CURSOR}\n" if sys.stderr.isatty() else ""
+                    os.write(2, f"{start}bilex: error: {exit_message.for_interrupt()}\n".encode())
+                os._exit(128 + byte[0])
