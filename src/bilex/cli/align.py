@@ -16,7 +16,7 @@ from bilex.errors import BilexWarning
 if TYPE_CHECKING:
     from bilex.evaluation.alignment import Alignment, MovedWord
 
-MANIFEST, MOVED = "align.json", "moved.tsv"
+ALIGNMENT, MOVED = "align.json", "moved.tsv"
 SHOWN = 10
 
 
@@ -65,7 +65,7 @@ def align(
     from bilex.version import __version__
 
     place = output or f"{short_name(a)}-{short_name(b)}-aligned"
-    check = partial(check_listed_replaceable, MANIFEST, "align")
+    check = partial(check_listed_replaceable, ALIGNMENT, "align")
     with run_directory(place, check) as folder, show_progress(quiet or as_json) as reporter:
         sides = []
         for path in (a, b):
@@ -83,7 +83,7 @@ def align(
         atomic_write_text(folder / MOVED, moved_table(moved))
         atomic_write_text(folder / REPORT, render_alignment(aligned, moved, info))
         info["checksums"] = {path.name: file_sha256(path) for path in sorted(folder.iterdir())}
-        atomic_write_text(folder / MANIFEST, json.dumps(info, indent=2, ensure_ascii=False) + "\n")
+        atomic_write_text(folder / ALIGNMENT, json.dumps(info, indent=2, ensure_ascii=False) + "\n")
     if as_json:
         print_json({"output": place, **info, "moved": [vars(word) for word in moved]})
     elif not quiet:

@@ -170,13 +170,15 @@ def probable_translations(run: Run, review: ReviewedLexicon, least: float, rever
             if word in settled:
                 yield word, [(other, 1 / len(settled[word])) for other in settled[word]]
             else:
-                listed = zip((one.word for one in found), posterior([one.score for one in found]), strict=True)
+                listed = zip(
+                    (one.word for one in found), translation_probabilities([one.score for one in found]), strict=True
+                )
                 yield word, [(other, p) for other, p in listed if p >= least and (word, other) not in forbidden]
     outside = (word for word in settled if word not in side)
     yield from ((word, [(other, 1 / len(settled[word])) for other in settled[word]]) for word in outside)
 
 
-def posterior(weights: Sequence[float]) -> list[float]:
+def translation_probabilities(weights: Sequence[float]) -> list[float]:
     """Return the probability of each translation from the weights in nats, beside none at weight 0."""
     top = max((0.0, *weights))
     odds = [math.exp(weight - top) for weight in weights]

@@ -30,7 +30,7 @@ from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.hints import coverage_hint, warn_if_little_is_known
 
 CONVENTIONS = ("covered", "all", "pairs")
-TURN = "--reverse"
+TURN_RUN = "--reverse"
 Gold = str | os.PathLike[str] | Sequence[tuple[str, str]]
 """A gold dictionary: a file, or (query, translation) pairs."""
 Direction = tuple[SharedSpace, Embeddings, Embeddings]
@@ -108,12 +108,12 @@ def evaluate_translation(
     queries = len({word for word, _ in pairs})
     known = sorted({(source.index[s], target.index[t]) for s, t in pairs if s in source and t in target})
     if not known:
-        hint = coverage_hint(pairs, source.index, target.index, TURN)
+        hint = coverage_hint(pairs, source.index, target.index, TURN_RUN)
         raise NotCovered(
             f"{name}: none of its {queries} words is covered by the vectors; "
             f"{hint or 'check the direction (--reverse) and the case of the words'}"
         )
-    warn_if_little_is_known(name, pairs, len(known), source.index, target.index, TURN)
+    warn_if_little_is_known(name, pairs, len(known), source.index, target.index, TURN_RUN)
     rows, columns = np.array(known, np.int64).T
     # The best of a query's translations decides: it has the smallest rank.
     scores = space.scores(rows, columns, retrieval)

@@ -15,7 +15,7 @@ from bilex.report.charts import Chart, Series
 from bilex.report.page import make_environment, read_resource
 from bilex.report.words import guess_language
 
-MAX_LISTED = 200
+MAX_MOVED_SHOWN = 200
 BIN = 0.05
 
 
@@ -27,7 +27,7 @@ def render_alignment(aligned: Alignment, moved: Sequence[MovedWord], info: Mappi
         .from_string(read_resource("chart.html") + read_resource("alignment.html"))
         .render(
             aligned=aligned,
-            moved=moved[:MAX_LISTED],
+            moved=moved[:MAX_MOVED_SHOWN],
             info=info,
             names=[side.name or label for side, label in ((aligned.source, "a"), (aligned.target, "b"))],
             language=guess_language(aligned.source.name),

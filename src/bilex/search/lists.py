@@ -19,8 +19,7 @@ import numpy as np
 
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine, Neighbours
-
-ROUNDING_MARGIN = 1e-9  # for float64, relative to the size of the scores
+from bilex.search.reuse import ROUNDING_MARGIN
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ IDENTICAL = "identical"
 NUMERALS = "numerals"
 UNSUPERVISED = "unsupervised"
 SEED_NAMES = (IDENTICAL, NUMERALS, UNSUPERVISED)
-TURN = "exchange its columns"
+TURN_SEED = "exchange its columns"
 NUMERAL = re.compile("[0-9]+")
 
 SeedLike = str | os.PathLike[str] | Iterable[tuple[str, str]]
@@ -98,11 +98,11 @@ def find_seed(seed: SeedLike, source: Embeddings, target: Embeddings) -> Seed:
         read = from_review if is_reviewed(seed) else from_file
         return read(os.fspath(seed), source, target)
     pairs = check_pairs(seed)
-    hint = coverage_hint(pairs, source.index, target.index, TURN) or "check their order and case"
+    hint = coverage_hint(pairs, source.index, target.index, TURN_SEED) or "check their order and case"
     problem = f"none of the {len(pairs)} seed pairs is in both vocabularies; {hint}"
     found = look_up(pairs, source, target, "pairs", BilexError(problem))
     if not isinstance(seed, GuessedPairs):
-        warn_if_little_is_known("the seed", pairs, len(found), source.index, target.index, TURN)
+        warn_if_little_is_known("the seed", pairs, len(found), source.index, target.index, TURN_SEED)
     return replace(found, reviewed=isinstance(seed, GuessedPairs))
 
 
@@ -141,10 +141,10 @@ def from_file(path: str, source: Embeddings, target: Embeddings) -> Seed:
     check_seed(path)
     pairs = read_pairs(path)
     problem = f"none of its {len(pairs)} pairs is in both vocabularies (the first: {' '.join(pairs[0])!r})"
-    hint = coverage_hint(pairs, source.index, target.index, TURN)
+    hint = coverage_hint(pairs, source.index, target.index, TURN_SEED)
     remedy = hint or "put the source word first, and check the case of the words"
     found = look_up(pairs, source, target, path, InputError(path, problem, remedy))
-    warn_if_little_is_known(path, pairs, len(found), source.index, target.index, TURN)
+    warn_if_little_is_known(path, pairs, len(found), source.index, target.index, TURN_SEED)
     return found
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bilex.lexicon.formats.book import Book
 
 Files = Mapping[str, Iterable[bytes]]
-Progress = Callable[[int, int], None]
 PIECES_PER_REPORT = 1000
 
 
@@ -54,7 +53,7 @@ FORMATS = {
 }
 
 
-def write_book(book: Book, form: str, path: str, progress: Progress | None = None) -> list[str]:
+def write_book(book: Book, form: str, path: str, progress: Callable[[int, int], None] | None = None) -> list[str]:
     """Write a lexicon to its file, or files, whole or not at all; return their names."""
     from bilex.files.atomic import atomic_write
 

@@ -22,11 +22,11 @@ from bilex.lexicon.text import xml_safe
 
 FIELDS = ("Source", "Target", "Confidence")
 BACK = '{{FrontSide}}<hr id="answer">{{Target}}<p class="confidence">{{Confidence}}</p>'
-STYLE = ".card { font-family: sans-serif; font-size: 24px; text-align: center } .confidence { font-size: 14px }"
-SEPARATOR = "\x1f"
+CARD_STYLE = ".card { font-family: sans-serif; font-size: 24px; text-align: center } .confidence { font-size: 14px }"
+FIELD_SEPARATOR = "\x1f"
 FIRST_ID = 10**12  # Anki's ids are times in milliseconds
 CONTENT_TIME = (1980, 1, 1, 0, 0, 0)
-SCHEMA = """
+ANKI_SCHEMA = """
 CREATE TABLE col (id integer PRIMARY KEY, crt integer, mod integer, scm integer, ver integer, dty integer, usn integer,
                   ls integer, conf text, models text, decks text, dconf text, tags text);
 CREATE TABLE notes (id integer PRIMARY KEY, guid text, mid integer, mod integer, usn integer, tags text, flds text,
@@ -63,12 +63,12 @@ def collection(book: Book) -> bytes:
     models, decks = {kind: note_type(kind, now)}, {deck: deck_named(book.title, deck, now)}
     database = sqlite3.connect(":memory:")
     try:
-        database.executescript(SCHEMA)
+        database.executescript(ANKI_SCHEMA)
         about = (now, now * 1000, now * 1000, *map(json.dumps, ({}, models, decks, {})))
         database.execute("INSERT INTO col VALUES (1, ?, ?, ?, 11, 0, 0, 0, ?, ?, ?, ?, '{}')", about)
         for place, (guid, fields) in enumerate(notes(book), 1):
             checksum = int(sha1(fields[0].encode("utf-8"), usedforsecurity=False).hexdigest()[:8], 16)
-            note = (deck + place, guid, kind, now, SEPARATOR.join(fields), fields[0], checksum)
+            note = (deck + place, guid, kind, now, FIELD_SEPARATOR.join(fields), fields[0], checksum)
             database.execute("INSERT INTO notes VALUES (?, ?, ?, ?, -1, 'bilex', ?, ?, ?, 0, '')", note)
             card = (deck + place, deck + place, deck, now, place)
             database.execute("INSERT INTO cards VALUES (?, ?, ?, 0, ?, -1, 0, 0, ?, 0, 0, 0, 0, 0, 0, 0, 0, '')", card)
@@ -114,7 +114,7 @@ def note_type(number: int, now: int) -> dict[str, Any]:
         "did": None,
         "tmpls": [card],
         "flds": fields,
-        "css": STYLE,
+        "css": CARD_STYLE,
         "latexPre": "",
         "latexPost": "",
         "req": [[0, "any", [0]]],

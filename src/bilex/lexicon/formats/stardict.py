@@ -12,7 +12,7 @@ from bilex.lexicon.formats import Files
 from bilex.lexicon.formats.book import Book, warn_about_words
 from bilex.lexicon.text import tsv_cell
 
-MAX_WORD_BYTES = 255
+MAX_HEADWORD_BYTES = 255
 PLACE = struct.Struct(">2I")  # where the translations of a word are in the .dict file, and how many bytes they have
 
 
@@ -21,7 +21,7 @@ def write(book: Book) -> Files:
     index, texts, left_out, start = [], [], [], 0
     for word, entries in sorted(book.headwords().items(), key=lambda item: order(item[0])):
         name = word.encode("utf-8")
-        if b"\0" in name or not 0 < len(name) <= MAX_WORD_BYTES:
+        if b"\0" in name or not 0 < len(name) <= MAX_HEADWORD_BYTES:
             left_out.append(word)
             continue
         text = "\n".join(tsv_cell(entry.target) for entry in entries).encode("utf-8")

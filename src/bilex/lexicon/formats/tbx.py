@@ -12,7 +12,7 @@ from bilex.lexicon.formats import Files
 from bilex.lexicon.formats.book import UNDETERMINED, Book, XmlText, encoded
 from bilex.lexicon.text import xml_safe
 
-HEADER = """\
+TBX_HEADER = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <tbx type="TBX-Core" style="dca" xml:lang={source} xmlns="urn:iso:std:iso:30042:ed-2">
 <tbxHeader>
@@ -38,7 +38,7 @@ def lines(book: Book) -> Iterator[str]:
         tags = (f"{tags[0]}-x-source", f"{tags[1]}-x-target")
     source, target = map(quoteattr, tags)
     main = quoteattr(book.tags[0]) if book.tags[0] != UNDETERMINED else '"en"'
-    yield HEADER.format(source=main, title=escape(book.title), creator=escape(xml_safe(book.creator)))
+    yield TBX_HEADER.format(source=main, title=escape(book.title), creator=escape(xml_safe(book.creator)))
     text = XmlText()
     for number, (word, translations) in enumerate(book.headwords().items(), 1):
         terms = "".join(term(text(entry.target), entry.confidence) for entry in translations)

@@ -13,7 +13,7 @@ from bilex.lexicon.formats import Files
 from bilex.lexicon.formats.book import Book, XmlText, encoded
 from bilex.lexicon.text import xml_safe
 
-HEADER = """\
+TEI_HEADER = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <TEI xmlns="http://www.tei-c.org/ns/1.0">
 <teiHeader>
@@ -68,7 +68,7 @@ def header(book: Book, headwords: int) -> str:
     """Return all that comes before the entries; what only a publisher can know is left for them to fill in."""
     names = xml_safe(book.source) or "source", xml_safe(book.target) or "target"
     languages = dict(zip(book.tags, names, strict=True)).items()
-    return HEADER.format(
+    return TEI_HEADER.format(
         title=escape(book.title),
         creator=escape(xml_safe(book.creator)),
         headwords=headwords,
