@@ -28,6 +28,7 @@ from bilex.cli.interrupts import exit_message, install_signal_handlers, received
 from bilex.cli.report import report
 from bilex.cli.terminal import HelpFormatter, echo
 from bilex.cli.translate import translate
+from bilex.cli.vectors import vectors
 from bilex.errors import BilexError, BilexWarning
 from bilex.version import __version__
 
@@ -82,7 +83,7 @@ def bilex(context: click.Context) -> None:
 
 
 for command in (  # in the order in which a person comes to need them
-    *(demo, induce, induce_many, report, translate, explore, export, align),
+    *(demo, induce, induce_many, report, translate, explore, export, align, vectors),
     *(evaluate, compare, similarity, hubness, reproduce, sweep, doctor),
 ):
     bilex.add_command(command)

@@ -1,0 +1,53 @@
+"""``bilex vectors``: train word vectors from text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from bilex.cli.options import json_option, print_json, quiet_option
+
+ENDINGS = (".vec", ".vec.gz", ".txt", ".bin", ".safetensors")
+
+
+@click.command()
+@click.argument("corpus", nargs=-1, required=True, type=click.Path(), metavar="CORPUS...")
+@click.option("-o", "--output", required=True, metavar="XX.vec", help="The file to write: .vec, .bin or .safetensors.")
+@click.option("--dimension", type=click.IntRange(2, 2000), help="Numbers per word.  [default: 100 to 300, by size]")
+@click.option("--min-count", type=click.IntRange(1), help="Leave out rarer words.  [default: 2 to 5, by size]")
+@click.option("--epochs", type=click.IntRange(1), help="Passes over the text.  [default: 40 to 5, by size]")
+@click.option("--window", type=click.IntRange(1), default=5, show_default=True, help="Words of context on each side.")
+@click.option("--keep-case", is_flag=True, help="Do not turn words to lower case.")
+@click.option(
+    "--at-spaces", is_flag=True, help="The text is cut into words already: whatever is between spaces is one."
+)
+@json_option
+@quiet_option
+def vectors(corpus: tuple[str, ...], output: str, as_json: bool, quiet: bool, **settings: int | None) -> None:
+    """Train word vectors from the text files CORPUS, plain or gzipped.
+
+    For a language that has texts but no vectors; needs pip install 'bilex[corpora]'. Words are cut by the Unicode rules
+    and written in order of frequency. The same text gives the same vectors, so only one thread trains.
+    """
+    from bilex.cli.progress import show_progress
+    from bilex.vectors.corpora import Training, train_vectors
+
+    if not output.lower().endswith(ENDINGS):
+        raise click.UsageError(
+            f"{output}: the name of the file ends in {', '.join(ENDINGS)}", click.get_current_context()
+        )
+    with show_progress(quiet or as_json) as reporter:
+        reporter.stage("training")
+        trained = train_vectors(corpus, Training(**settings), reporter.rows)  # type: ignore[arg-type]
+        reporter.stage(f"writing {output}")
+        trained.vectors.save(output)
+    made, training = trained.vectors, trained.training
+    if as_json:
+        sizes = {"tokens": trained.tokens, "types": trained.types, "words": len(made)}
+        print_json({"output": output, **sizes, **asdict(training)})
+    elif not quiet:
+        click.echo(
+            f"{trained.tokens:,} words of text, {trained.types:,} different; {len(made):,} of them at least "
+            f"{training.min_count} times, in {made.dimension} dimensions ({training.epochs} passes): {output}"
+        )
