@@ -30,7 +30,7 @@ def vectors(corpus: tuple[str, ...], output: str, as_json: bool, quiet: bool, **
     For a language that has texts but no vectors; needs pip install 'bilex[corpora]'. Words are cut by the Unicode rules
     and written in order of frequency. The same text gives the same vectors, so only one thread trains.
     """
-    from bilex.cli.progress import show_progress
+    from bilex.runs.progress import show_progress
     from bilex.vectors.corpora import Training, train_vectors
 
     if not output.lower().endswith(ENDINGS):
