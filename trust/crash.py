@@ -29,7 +29,7 @@ __all__ = ["Crashes", "run"]
 
 TITLE = "Crashes"
 OPTIONS = ("--tolerance", "0", "--max-iterations", "12", "--quiet")
-COMMAND = ("induce", "src.vec", "trg.vec", "-o", "run", *OPTIONS)
+COMMAND = ("induce", "src.vec", "trg.vec", "-o", "run", "--force", *OPTIONS)
 RESUME = ("induce", "--resume", "run", "--quiet")
 LINE = "bilex: error: interrupted; "
 RESUMABLE, NOTHING = "go on with `bilex induce --resume run`\n", "nothing was written\n"

@@ -40,7 +40,7 @@ def test_everything_is_written_and_listed(bilex: Bilex, models: Path) -> None:
 
 
 def test_again_gives_the_same_bytes_and_replaces_only_alignments(bilex: Bilex, models: Path) -> None:
-    arguments = ("align", "old.vec", "new.vec", "-o", "out", "--quiet")
+    arguments = ("align", "old.vec", "new.vec", "-o", "out", "--quiet", "--force")
     assert bilex(*arguments) == (0, "", "")
     before = contents(models / "out")
     assert bilex(*arguments) == (0, "", "")

@@ -21,13 +21,13 @@ def refuses(bilex: Bilex, folder: Path, *arguments: object, place: str) -> None:
     before = contents(folder)
     assert "run/lexicon.tsv" in before
     for output in ("new", "run"):
-        refused(bilex("induce", *arguments, "-o", output), place)
+        refused(bilex("induce", *arguments, "-o", output, "--force"), place)
         assert contents(folder) == before
 
 
 def repairs(bilex: Bilex, *arguments: object, place: str) -> str:
     """Check that `induce` works with one warning that names the place, and return the lexicon."""
-    outcome = bilex("induce", *arguments, "-o", "new")
+    outcome = bilex("induce", *arguments, "-o", "new", "--force")
     assert outcome.code == 0, outcome
     assert re.fullmatch(rf"bilex: warning: {place}[^\n]+\n", outcome.err), outcome.err
     return Path("new/lexicon.tsv").read_text("utf-8")

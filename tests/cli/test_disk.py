@@ -42,14 +42,14 @@ def test_a_full_disk_is_one_line(work: Path, mounted: Path, bilex: Bilex, free: 
         shutil.copytree(work / "run", mounted / "run")
     fill(mounted, free)
     before = contents(mounted)
-    refused(bilex(*INDUCE, "-o", mounted / "run"), str(mounted))
+    refused(bilex(*INDUCE, "--force", "-o", mounted / "run"), str(mounted))
     after = contents(mounted)
     kept = after.pop("run/checkpoint.safetensors", None)
     if kept is not None and not old:
         assert after.pop("run", "") is None
     assert after == before
     (mounted / "filler").unlink()
-    again = ("induce", "--resume", mounted / "run") if kept else (*INDUCE, "-o", mounted / "run")
+    again = ("induce", "--resume", mounted / "run") if kept else (*INDUCE, "--force", "-o", mounted / "run")
     assert bilex(*again, "--quiet") == (0, "", "")
     assert (mounted / "run/lexicon.tsv").read_bytes() == (work / "run/lexicon.tsv").read_bytes()
 
@@ -71,7 +71,7 @@ def test_a_folder_that_may_not_be_written_to(work: Path, mounted: Path, bilex: B
     subprocess.run(["mount", "-o", "remount,ro", mounted], check=True)
     before = contents(mounted)
     for place in ("run", "new"):
-        refused(bilex(*INDUCE, "-o", mounted / place), f"{place}: ")
+        refused(bilex(*INDUCE, "--force", "-o", mounted / place), f"{place}: ")
     refused(bilex("report", mounted / "run"), str(mounted))
     assert bilex("translate", mounted / "run", "s0").code == 0
     assert contents(mounted) == before

@@ -227,9 +227,11 @@ def test_an_output_place_without_permission(bilex: Bilex, work: Path) -> None:
     refused(bilex("induce", "src.vec", "trg.vec", "-o", "locked/run"), "cannot be written (Permission denied)")
 
 
-def test_an_existing_run_is_replaced_whole(bilex: Bilex, work: Path) -> None:
-    old = contents(work / "run")
-    assert bilex("induce", "src.vec", "trg.vec", "-o", "run", "-q", "--prior", "2:2").code == 0
+def test_an_existing_run_is_replaced_whole_and_only_with_force(bilex: Bilex, work: Path) -> None:
+    old, again = contents(work / "run"), ("induce", "src.vec", "trg.vec", "-o", "run", "-q", "--prior", "2:2")
+    refused(bilex(*again), "run: ", "--force")
+    assert contents(work / "run") == old
+    assert bilex(*again, "--force").code == 0
     new = contents(work / "run")
     assert set(new) == set(old)
     assert all(new[name] != old[name] for name in new)

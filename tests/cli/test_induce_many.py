@@ -73,7 +73,7 @@ def test_the_runs_are_like_any_other_and_have_cycles_line_by_line(folder: Path, 
         assert run.info["confidence"]["expected_precision"] == round(run.lexicon.expected_precision, 4)
     outcome = bilex("translate", "out/b-c", "b-7", "-k", 1)
     assert (outcome.code, outcome.out.split("\t")[1]) == (0, "c-7")
-    assert bilex("induce", "b.vec", "c.vec", "-o", "out/b-c", *FAST, "-q").code == 0
+    assert bilex("induce", "b.vec", "c.vec", "-o", "out/b-c", *FAST, "-q", "--force").code == 0
     assert not (folder / "out" / "b-c" / "cycles.tsv").exists()  # it was about the other lexicon
 
 
@@ -82,7 +82,7 @@ def test_the_terminal_and_json_hold_the_same_figures(folder: Path, bilex: Bilex)
     assert (printed_lines.code, printed_lines.err) == (0, "")
     lines = printed_lines.out.splitlines()
     assert len(lines) == 5 and lines[-1] == f"summary: {Path('new') / 'many.json'}"
-    printed = bilex("induce-many", "a.vec", "b.vec", "c.vec", "-o", "new", *FAST, "--json")
+    printed = bilex("induce-many", "a.vec", "b.vec", "c.vec", "-o", "new", *FAST, "--json", "--force")
     assert printed.err == ""
     figures = json.loads(printed.out)
     assert figures["directory"] == "new"
@@ -110,7 +110,7 @@ def test_vectors_of_all_languages_in_one_space(folder: Path, bilex: Bilex) -> No
     for one, other in (("a", "b"), ("a", "c"), ("b", "c")):
         cosines = [float(sides[one][f"{one}-{i}"] @ sides[other][f"{other}-{i}"]) for i in (4, 5, 6, 7, 8, 9)]
         assert np.mean(cosines) > 0.85
-    again = bilex("induce-many", "a.vec", "b.vec", "c.vec", "-o", "new", *FAST, "-q")
+    again = bilex("induce-many", "a.vec", "b.vec", "c.vec", "-o", "new", *FAST, "-q", "--force")
     assert again.code == 0 and not (folder / "new" / "a.bin").exists()
 
 
@@ -135,12 +135,13 @@ def test_wrong_usage_and_failures_leave_everything_as_it_was(folder: Path, bilex
     for arguments, mention in WRONG_USAGE:
         refused(bilex("induce-many", *arguments), mention, "(see `bilex induce-many --help`)", code=2)
     for arguments, mention in FAILURES:
-        refused(bilex("induce-many", *arguments, "-o", "out", *FAST), mention)
+        refused(bilex("induce-many", *arguments, "-o", "out", *FAST, "--force"), mention)
     assert contents(folder) == before
 
 
 def test_only_what_bilex_wrote_is_replaced(folder: Path, bilex: Bilex) -> None:
-    again = ("induce-many", "a.vec", "b.vec", "c.vec", "-o", "out", *FAST, "-q")
+    refused(bilex("induce-many", "a.vec", "b.vec", "c.vec", "-o", "out", *FAST), "out: ", "--force")
+    again = ("induce-many", "a.vec", "b.vec", "c.vec", "-o", "out", *FAST, "-q", "--force")
     (folder / "out" / "a-b" / "review.sqlite").write_bytes(b"work")
     refused(bilex(*again), "holds review.sqlite, a person's review, which would be lost")
     (folder / "out" / "a-b" / "review.sqlite").unlink()

@@ -49,7 +49,7 @@ def test_a_failed_run_has_the_verdict_failed_and_advice(bilex: Bilex, work: Path
     assert (outcome.code, outcome.err) == (3, "")
     verdict, advice = (line for line in outcome.out.splitlines() if line.startswith(("verdict: ", "next: ")))
     assert "failed" in verdict and "seed" in advice
-    printed = bilex(*arguments, "--json")
+    printed = bilex(*arguments, "--json", "--force")
     assert printed.code == 3
     assert printed.err.startswith("bilex: warning: new: ") and printed.err.count("\n") == 1
     assert json.loads(printed.out)["verdict"]["level"] == "failed"
@@ -66,7 +66,7 @@ def test_the_command_is_kept_and_makes_the_same_lexicon(bilex: Bilex, work: Path
     assert kept[:4] == ["bilex", "induce", "src.vec", "trg.vec"]
     assert {"--exact", "--no-reuse", "seed file.txt"} <= set(kept)
     assert "'seed file.txt'" in (work / "new" / "report.html").read_text("utf-8").replace("&#39;", "'")
-    assert bilex(*kept[1:]).code == 0
+    assert bilex(*kept[1:], "--force").code == 0
     assert (work / "new" / "lexicon.tsv").read_bytes() == first
 
 

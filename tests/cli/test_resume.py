@@ -156,10 +156,10 @@ def test_commands_that_need_a_run_name_the_way_to_resume_it(halted: Path, bilex:
         refused(bilex(*command), "new: ", "`bilex induce --resume new`")
 
 
-def test_a_new_run_over_an_interrupted_one_is_a_warning(halted: Path, bilex: Bilex) -> None:
-    outcome = bilex("induce", "src.vec", "trg.vec", "-o", "new", "--quiet")
-    assert outcome.code == 0
-    assert outcome.err.startswith("bilex: warning: new: ")
+def test_a_new_run_over_an_interrupted_one_needs_force(halted: Path, bilex: Bilex) -> None:
+    again = ("induce", "src.vec", "trg.vec", "-o", "new", "--quiet")
+    refused(bilex(*again), "new: ", "--resume new", "--force")
+    assert bilex(*again, "--force") == (0, "", "")
     assert not (halted / "new" / CHECKPOINT).exists()
 
 

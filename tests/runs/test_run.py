@@ -119,7 +119,9 @@ def test_a_gold_file_without_a_known_word_is_named(run: bilex.Run, tmp_path: Pat
 
 def test_an_existing_run_is_replaced(run: bilex.Run, saved: Path) -> None:
     write_report(run, saved / "report.html")
-    run.save(saved)
+    with pytest.raises(BilexError, match=r"exists already.*force=True"):
+        run.save(saved)
+    run.save(saved, force=True)
     assert set(contents(saved)) == FILES
     assert [path.name for path in saved.parent.iterdir()] == ["run"]
 
@@ -130,7 +132,7 @@ def test_an_empty_folder_and_a_link_to_a_run_are_filled(run: bilex.Run, saved: P
     assert set(contents(saved.parent / "empty")) == FILES
     write_report(run, saved / "report.html")
     (saved.parent / "link").symlink_to("run")
-    run.save(saved.parent / "link")
+    run.save(saved.parent / "link", force=True)
     assert (saved.parent / "link").is_symlink()
     assert set(contents(saved)) == FILES
     assert {path.name for path in saved.parent.iterdir()} == {"run", "link", "empty"}
@@ -139,7 +141,7 @@ def test_an_empty_folder_and_a_link_to_a_run_are_filled(run: bilex.Run, saved: P
 def test_a_failure_leaves_the_old_run_and_nothing_else(run: bilex.Run, saved: Path) -> None:
     before = contents(saved.parent)
     for error in (RuntimeError("boom"), KeyboardInterrupt(), BilexError("no")):
-        with pytest.raises(type(error)), run_directory(saved) as folder:
+        with pytest.raises(type(error)), run_directory(saved, force=True) as folder:
             run.write(folder)
             raise error
         assert contents(saved.parent) == before
@@ -160,7 +162,7 @@ def test_a_move_that_fails_brings_the_old_run_back(
     monkeypatch.setattr("bilex.files.folders.exchange", lambda *_: False)
     monkeypatch.setattr(Path, "rename", fail)
     with pytest.raises(BilexError, match=r"run: cannot be written \(No space left on device\); check the disk"):
-        run.save(saved)
+        run.save(saved, force=True)
     assert contents(saved.parent) == before
     assert [path.name for path in saved.parent.iterdir()] == ["run"]
 

@@ -209,6 +209,6 @@ def test_a_run_that_was_replaced_gets_no_review(client: TestClient, folder: Path
     from tests.languages import make_languages
 
     languages = make_languages(60, 8, 30)
-    bilex.induce(languages.source, languages.target).save(folder)
+    bilex.induce(languages.source, languages.target).save(folder, force=True)
     assert "replaced" in post(client, "decide", 400, entry=0, version=0, decision="accepted")["error"]
     assert not (folder / "review.sqlite").exists()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.options import command_line, json_option, print_json, quiet_option
+from bilex.cli.options import command_line, force_option, json_option, print_json, quiet_option
 from bilex.errors import BilexWarning
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ SHOWN = 10
 @click.argument("a", type=click.Path())
 @click.argument("b", type=click.Path())
 @click.option("-o", "--output", metavar="OUT", help="The directory to write.  [default: A-B-aligned]")
+@force_option
 @click.option("--words", type=click.IntRange(1), default=200, show_default=True, help="Moved words to list.")
 @click.option("--limit", type=int, default=200_000, show_default=True, help="Words to read from each file.")
 @click.option(
@@ -42,6 +43,7 @@ def align(
     a: str,
     b: str,
     output: str | None,
+    force: bool,
     words: int,
     limit: int,
     form: str,
@@ -66,7 +68,7 @@ def align(
 
     place = output or f"{short_name(a)}-{short_name(b)}-aligned"
     check = partial(check_listed_replaceable, ALIGNMENT, "align")
-    with run_directory(place, check) as folder, show_progress(quiet or as_json) as reporter:
+    with run_directory(place, check, force=force) as folder, show_progress(quiet or as_json) as reporter:
         sides = []
         for path in (a, b):
             reporter.stage(f"reading {path}")

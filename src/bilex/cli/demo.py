@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bilex.cli.options import command_line, json_option, print_json, quiet_option
+from bilex.cli.options import command_line, force_option, json_option, print_json, quiet_option
 
 if TYPE_CHECKING:
     from bilex.lexicon.lexicon import Entry, Lexicon
@@ -19,10 +19,11 @@ SHOWN_ENTRIES, SHOWN_DOUBTFUL = 20, 5
 
 @click.command()
 @click.option("-o", "--output", default="bilex-demo", show_default=True, metavar="RUN", help="The directory to write.")
+@force_option
 @click.option("--report/--no-report", default=True, help="Write report.html, a page that shows and judges the run.")
 @json_option
 @quiet_option
-def demo(output: str, report: bool, as_json: bool, quiet: bool) -> None:
+def demo(output: str, force: bool, report: bool, as_json: bool, quiet: bool) -> None:
     """Learn an English-French lexicon from the shipped vectors and show it.
 
     Starts from nothing but words that are spelt the same in both languages, and shows the paper's own model at work.
@@ -37,7 +38,10 @@ def demo(output: str, report: bool, as_json: bool, quiet: bool) -> None:
 
     echo = (lambda line="": None) if quiet or as_json else click.echo
     started = time.perf_counter()
-    with run_directory(output) as folder, as_file(files("bilex") / "data") as data:
+    with (
+        run_directory(output, force=force or is_demo(Path(output))) as folder,
+        as_file(files("bilex") / "data") as data,
+    ):
         source, target = load(data / "en.safetensors"), load(data / "fr.safetensors")
         gold = read_pairs(data / "gold.en-fr.txt")
         echo(
@@ -68,6 +72,18 @@ def demo(output: str, report: bool, as_json: bool, quiet: bool) -> None:
     echo(f"{seconds:.0f} s. Lexicon: {Path(output) / 'lexicon.tsv'}. Next: bilex translate {output} house")
     if as_json:
         print_json({"run": output, "seconds": round(seconds, 2), "scores": scores, **run.info})
+
+
+def is_demo(place: Path) -> bool:
+    """Check whether a place holds an earlier demo, which may be replaced without asking."""
+    from bilex.errors import InputError
+    from bilex.files.manifest import parse_manifest
+    from bilex.files.ownership import MANIFEST
+
+    try:
+        return list(parse_manifest(place / MANIFEST).get("command", ())[:2]) == ["bilex", "demo"]
+    except (InputError, OSError):
+        return False
 
 
 def choose_examples(lexicon: Lexicon) -> list[Entry]:

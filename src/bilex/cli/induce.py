@@ -30,27 +30,16 @@ CHOICES = {  # what a method decided by itself, in words
     "seed": "the maps are those of the seed alone",
     "procrustes": "the map is the orthogonal one of the seed alone",
 }
-ANEW = (
-    "src",
-    "trg",
-    "seed",
-    "engine",
-    "report",
-    "reuse",
-    "threads",
-    "strict",
-)  # what may be given again: it changes no lexicon
+# What may be given again: it changes no lexicon.
+ANEW = ("src", "trg", "seed", "engine", "report", "reuse", "threads", "strict", "force")
 
 
 @click.command()
 @click.argument("src", type=click.Path(), required=False)
 @click.argument("trg", type=click.Path(), required=False)
-@click.option(
-    "-o", "--output", type=click.Path(), metavar="RUN", help="The run directory to write.  [default: SRC-TRG]"
-)
-@click.option(
-    "--resume", type=click.Path(), metavar="RUN", help="Go on with a run that was interrupted, with its options."
-)
+@click.option("-o", "--output", type=click.Path(), metavar="RUN", help="The directory to write.  [default: SRC-TRG]")
+@shared.force_option
+@click.option("--resume", type=click.Path(), metavar="RUN", help="Go on with an interrupted run, with its options.")
 @click.option(
     "--seed",
     type=click.Path(),
@@ -93,6 +82,7 @@ def induce(
     /,
     output: str | None,
     resume: str | None,
+    force: bool,
     strict: bool,
     as_json: bool,
     quiet: bool,
@@ -128,7 +118,7 @@ def induce(
     place = resume or output or f"{short_name(job.src)}-{short_name(job.trg)}"
     stopping = job.method.stopping
     with (
-        run_directory(place) as folder,
+        run_directory(place, force=force or resume is not None) as folder,
         exit_promptly_on_signal(folder),
         show_progress(quiet or as_json, stopping.tolerance, stopping.max_iterations, stages=INDUCTION) as reporter,
         open_engine(job.engine, threads=job.threads, progress=reporter.rows) as engine,
@@ -246,13 +236,6 @@ def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> 
     run, how_to_resume = Path(place).resolve(), f"go on with `bilex induce --resume {quote(place)}`"
     if resumed:
         exit_message.set_checkpoint(run / CHECKPOINT, how_to_resume, written=False)
-    elif (run / CHECKPOINT).is_file():
-        warnings.warn(
-            f"{place}: this starts afresh, and an interrupted run that is there will be lost; "
-            f"if you want that one, press Ctrl-C now and {how_to_resume}",
-            BilexWarning,
-            stacklevel=2,
-        )
 
     def write(checkpoint: Checkpoint) -> None:
         write_checkpoint(replace(checkpoint, command=asdict(job)), run, scratch)

@@ -14,7 +14,15 @@ import click
 
 from bilex.cli.induce import exit_code, induce, plural
 from bilex.cli.interrupts import exit_promptly_on_signal
-from bilex.cli.options import command_line, json_option, method_changes, print_json, quiet_option, wrong_usage
+from bilex.cli.options import (
+    command_line,
+    force_option,
+    json_option,
+    method_changes,
+    print_json,
+    quiet_option,
+    wrong_usage,
+)
 from bilex.cli.terminal import echo
 from bilex.errors import BilexError
 from bilex.methods import OPTIONS, find_method
@@ -42,6 +50,7 @@ SHARED_OPTIONS = {
 @click.argument("hub", type=click.Path())
 @click.argument("languages", nargs=-1, required=True, type=click.Path(), metavar="LANGUAGE LANGUAGE...")
 @click.option("-o", "--output", metavar="DIR", help="The directory to write.  [default: the languages' names]")
+@force_option
 @click.option(
     "--seed",
     "seeds",
@@ -63,6 +72,7 @@ def induce_many(
     hub: str,
     languages: tuple[str, ...],
     output: str | None,
+    force: bool,
     seeds: tuple[str, ...],
     vectors: str | None,
     method: str,
@@ -102,7 +112,7 @@ def induce_many(
     place, runs = output or "-".join(files), len(files) * (len(files) - 1) // 2
     limits = chosen.stopping.tolerance, chosen.stopping.max_iterations
     with (
-        run_directory(place, partial(check_listed_replaceable, SUMMARY, "induce-many")) as folder,
+        run_directory(place, partial(check_listed_replaceable, SUMMARY, "induce-many"), force=force) as folder,
         exit_promptly_on_signal(folder),
         show_progress(quiet or as_json, *limits, stages=INDUCTION, runs=runs) as reporter,
         open_engine(engine, threads=threads, progress=reporter.rows) as where,

@@ -16,6 +16,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no summary; warnings and errors only.")
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
+force_option = click.option("--force", is_flag=True, help="Replace what bilex wrote there before.")
 strict_option = click.option(
     "--strict", is_flag=True, help="Exit with 3 for a doubtful lexicon too, not only a failed one."
 )

@@ -44,16 +44,19 @@ OPTIONAL_TENSOR = "target_map"  # only if the target's side is mapped too
 
 
 @contextlib.contextmanager
-def run_directory(path: str | os.PathLike[str], check: Callable[[Path], bool] = check_replaceable) -> Iterator[Path]:
+def run_directory(
+    path: str | os.PathLike[str], check: Callable[[Path], bool] = check_replaceable, *, force: bool = False
+) -> Iterator[Path]:
     """Yield a new folder that takes the place of `path` if the block succeeds, and is removed if not.
 
     It is made at once, so that a place that cannot be written to is noticed before the work, not after it. `check`
-    raises if what is there must be kept; by default everything but a run is kept.
+    raises if what is there must be kept, by default everything but a run; a run is replaced only with `force`.
     """
     named = Path(path)
     with contextlib.ExitStack() as stack:
         try:
-            check(named)
+            if check(named) and not force:
+                raise BilexError(f"{named}: {describe_existing(named)} (in Python: force=True)")
             place = named.resolve()  # a link stays, and what it points to is replaced
             folder = stack.enter_context(new_folder(place))
         except OSError as error:
@@ -64,6 +67,14 @@ def run_directory(path: str | os.PathLike[str], check: Callable[[Path], bool] = 
             replace_folder(folder, place)
         except OSError as error:
             raise BilexError(f"{named}: cannot be written ({error.strerror or error}); check the disk") from error
+
+
+def describe_existing(place: Path) -> str:
+    """Return what is in a place that would be replaced, and what to do."""
+    if (place / CHECKPOINT).is_file() and not (place / MANIFEST).exists():
+        resume = f"go on with `bilex induce --resume {quote(str(place))}`"
+        return f"an interrupted run is there; {resume}, or start afresh with --force"
+    return "exists already; choose another name with -o, or replace it with --force"
 
 
 def write_manifest(folder: Path, info: Mapping[str, Any]) -> None:

@@ -254,9 +254,9 @@ class Run:
             return self.weighted_space.mirrored(), self.target, self.source
         return self.weighted_space, self.source, self.target
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run directory, whole or not at all; a run that was there is replaced."""
-        with run_directory(path) as folder:
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the run directory, whole or not at all; a run that is there is replaced only with `force`."""
+        with run_directory(path, force=force) as folder:
             self.write(folder)
 
     def write(self, folder: Path) -> None:
