@@ -15,7 +15,7 @@ from safetensors.numpy import load_file
 import bilex
 from bilex.errors import BilexError
 from bilex.lexicon.lexicon import Lexicon
-from bilex.matching.solver import GAP_LIMIT
+from bilex.matching.solver import GAP_LIMIT, CertificateError
 from bilex.seeds.seed import SeedLike
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.writers import write_vectors
@@ -128,9 +128,9 @@ def test_a_matching_without_its_proof_is_an_error_and_not_a_warning(
         return chosen, u, v
 
     monkeypatch.setattr(matching, "solve_integers", careless)
-    with pytest.raises(bilex.BilexError, match="misses its certificate"):
+    with pytest.raises(CertificateError):
         bilex.induce(language(COMMON), language(TURNED), method="ruder2018")
-    with pytest.raises(bilex.BilexError, match="misses its certificate"):
+    with pytest.raises(CertificateError):
         bilex.induce(language(COMMON), language(TURNED), method="ruder2018", exact=True)
 
 
@@ -139,5 +139,5 @@ def test_a_dense_matching_without_its_proof_is_an_error(monkeypatch: pytest.Monk
 
     found = pricing.violations
     monkeypatch.setattr(pricing, "violations", lambda *arguments: (*found(*arguments)[:2], 1.0))
-    with pytest.raises(bilex.BilexError, match="the dense matching misses its certificate"):
+    with pytest.raises(CertificateError):
         bilex.induce(language(COMMON), language(TURNED), method="ruder2018", exact=True)

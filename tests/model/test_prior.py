@@ -103,7 +103,7 @@ def test_parts_of_a_prior_compose() -> None:
     prior = Prior(log_odds=0.5, parts=(Diagonal(), Diagonal()), forbidden=row_pairs((2, 2)))
     np.testing.assert_array_equal(prior.apply(small_graph()).weights, [21.5, 2.5, 23.5, 4.5])
     assert prior.log_probability(row_pairs((0, 0), (1, 2))) == 21.0
-    with pytest.raises(BilexError, match="learnt prior"):
+    with pytest.raises(BilexError):
         prior.mirrored()
 
 

