@@ -146,14 +146,14 @@ def test_a_new_option_is_one_edit(monkeypatch: pytest.MonkeyPatch) -> None:
     options = declared_options(More)
     for module in ("bilex.methods", "bilex.cli.options", "bilex.report.reproduce"):
         monkeypatch.setattr(f"{module}.OPTIONS", options)
-    monkeypatch.setattr("bilex.cli.options.OPTION_DEFAULTS", More("mine").options())
+    for module in ("bilex.cli.options", "bilex.report.reproduce"):
+        monkeypatch.setattr(f"{module}.METHODS", {name: More(name) for name in ("mine", methods.DEFAULT_METHOD)})
     method = More("mine").with_changes({"colour": "blue"})  # a keyword of induce, and a key of a TOML file
     assert method.options()["colour"] == "blue"
     command = method_options(click.Command("induce"))
     assert "--colour NAME" in command.get_help(click.Context(command))
     manifest = asdict(method)  # run.json
     assert manifest["colour"] == "blue"
-    monkeypatch.setattr("bilex.report.reproduce.METHODS", {"mine": More("mine")})
     assert changed_options(manifest, ()) == ["--colour", "blue"]
 
 
