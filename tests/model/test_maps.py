@@ -67,3 +67,15 @@ def test_procrustes_with_repeated_pairs_counts_them() -> None:
     heavy = np.concatenate([np.arange(30), np.zeros(500, np.int64)])
     once, often = mapping.procrustes(source, target), mapping.procrustes(source[heavy], target[heavy])
     assert loss(often, source[:1], target[:1]) < loss(once, source[:1], target[:1])
+
+
+@pytest.mark.parametrize("n", [1, 3, 5])
+def test_procrustes_in_the_span_of_few_pairs_is_as_good(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = random_vectors(12, n, 10), random_vectors(13, n, 10)
+    source[-1] = source[0]  # a span of even fewer dimensions
+    best = loss(mapping.procrustes(source, target), source, target)
+    monkeypatch.setattr(mapping, "LARGE_DIMENSION", 9)
+    assert mapping.span_little(source, target)
+    omega = mapping.procrustes(source, target)
+    np.testing.assert_allclose(omega @ omega.T, np.eye(10), atol=1e-12)
+    np.testing.assert_allclose(loss(omega, source, target), best, rtol=1e-9)

@@ -235,3 +235,18 @@ def test_the_ridge_falls_as_the_pairs_grow() -> None:
 def test_impossible_options_of_two_sided_maps(wrong: dict[str, Any]) -> None:
     with pytest.raises(BilexError, match=next(iter(wrong))):
         MapConfig(**wrong)
+
+
+@pytest.mark.parametrize(
+    "options", [{"annealing": 6.0}, {"ridge": 0.0}, {"ridge": math.inf}, {"dimensions": 2}], ids=str
+)
+def test_in_the_span_of_few_pairs_the_maps_are_the_same(options: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (x, y), others = correlated(20, 5, 12), random_vectors(21, 9, 12)
+    x, y = x[[0, 1, 2, 3, 4, 4]], y[[0, 1, 2, 3, 4, 4]]
+    dense = two_sided(x, y, **options)
+    monkeypatch.setattr(mapping, "LARGE_DIMENSION", 11)
+    few = two_sided(x, y, **options)
+    assert few[0].shape == dense[0].shape and few[1].shape == dense[1].shape
+    for left in (x, others):
+        products = [(left @ maps[0].T) @ (others @ maps[1].T).T for maps in (dense, few)]
+        np.testing.assert_allclose(*products, atol=1e-6 * np.abs(products[0]).max())

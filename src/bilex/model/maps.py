@@ -14,6 +14,13 @@ from bilex.numerics.rows import blocks
 from bilex.numerics.threads import single_threaded_blas
 from bilex.numerics.types import Floats, Vectors
 
+LARGE_DIMENSION = 1024  # decompositions of larger square matrices are avoided where the pairs span few dimensions
+
+
+def span_little(*sides: Vectors) -> bool:
+    """Check whether the pairs span so few of so many dimensions that the maps are better found within their span."""
+    return all(side.shape[1] > LARGE_DIMENSION and 0 < 2 * len(side) <= side.shape[1] for side in sides)
+
 
 def procrustes(source: Vectors, target: Vectors) -> Floats:
     """Find the orthogonal Ω that minimises the sum of ``‖t - Ω s‖²`` over the given pairs of rows.
@@ -21,12 +28,23 @@ def procrustes(source: Vectors, target: Vectors) -> Floats:
     With UΣVᵀ the singular value decomposition of TSᵀ (columns are words in the paper, rows here), Ω = UVᵀ. Where
     the pairs span fewer than d dimensions the rest of Ω is still orthogonal, but arbitrary.
     """
+    if span_little(source, target):
+        return procrustes_in_span(source, target)
     product = np.zeros((target.shape[1], source.shape[1]))
     with single_threaded_blas():
         for rows in blocks(len(source)):
             product += target[rows].astype(np.float64).T @ source[rows].astype(np.float64)
         left, _, right = np.linalg.svd(product)
         return np.asarray(left @ right)
+
+
+def procrustes_in_span(source: Vectors, target: Vectors) -> Floats:
+    """Do the same within the dimensions that the pairs span, and complete Ω outside of them."""
+    count = len(source)
+    with single_threaded_blas():
+        (x, across_x), (y, across_y) = (np.linalg.qr(z.astype(np.float64).T, "complete") for z in (source, target))
+        left, _, right = np.linalg.svd(across_y[:count] @ across_x[:count].T)
+        return np.asarray(y[:, :count] @ (left @ right) @ x[:, :count].T + y[:, count:] @ x[:, count:].T)
 
 
 def least_squares(source: Vectors, target: Vectors) -> Floats:
@@ -51,7 +69,9 @@ def two_sided(config: MapConfig, source: Vectors, target: Vectors) -> tuple[Floa
     2008). They do not centre the vectors; normalisation does that.
     """
     x, y = source.astype(np.float64), target.astype(np.float64)
-    ridges = (max(config.ridge, config.annealing * z.shape[1] / max(len(z), 1)) for z in (x, y))
+    ridges = [max(config.ridge, config.annealing * z.shape[1] / max(len(z), 1)) for z in (x, y)]
+    if span_little(source, target) and config.reweight > 0 and not config.dewhiten:
+        return two_sided_in_span(config, (x, y), ridges)
     with single_threaded_blas():
         whiten_x, whiten_y = (inverse_root(z.T @ z / len(z), ridge) for z, ridge in zip((x, y), ridges, strict=True))
         left, correlations, right = np.linalg.svd(whiten_x @ (x.T @ y / len(x)) @ whiten_y, full_matrices=False)
@@ -61,6 +81,26 @@ def two_sided(config: MapConfig, source: Vectors, target: Vectors) -> tuple[Floa
             backs = (left.T @ root(whiten_x) @ left, right @ root(whiten_y) @ right.T)
             maps = [back @ side for back, side in zip(backs, maps, strict=True)]
     return np.asarray(maps[0][: config.dimensions]), np.asarray(maps[1][: config.dimensions])
+
+
+def two_sided_in_span(config: MapConfig, sides: tuple[Floats, Floats], ridges: list[float]) -> tuple[Floats, Floats]:
+    """Do the same within the dimensions that the pairs span; the others have no correlation, and so no weight."""
+    size = min(z.shape[1] for z in sides)
+    with single_threaded_blas():
+        (x, whiten_x), (y, whiten_y) = (whiten_in_span(z, ridge) for z, ridge in zip(sides, ridges, strict=True))
+        left, correlations, right = np.linalg.svd(x.T @ y, full_matrices=False)
+        weights = np.power(correlations, config.reweight)[:, None]
+        maps = [np.zeros((size, z.shape[1])) for z in sides]
+        for whole, part in zip(maps, (left.T @ whiten_x, right @ whiten_y), strict=True):
+            whole[: len(weights)] = weights * part
+    return maps[0][: config.dimensions], maps[1][: config.dimensions]
+
+
+def whiten_in_span(rows: Floats, ridge: float) -> tuple[Floats, Floats]:
+    """Return the whitened rows, over the root of their number, in a basis of their span, and the map that does it."""
+    left, deviations, basis = np.linalg.svd(rows / math.sqrt(len(rows)), full_matrices=False)
+    roots = inverse_roots(deviations**2, ridge, rows.shape[1])
+    return np.asarray(left * (deviations * roots)), roots[:, None] * basis
 
 
 def fit_maps(config: MapConfig, source: Vectors, target: Vectors) -> tuple[Floats, Floats | None]:
@@ -78,10 +118,19 @@ def inverse_root(moments: Floats, ridge: float) -> Floats:
     if math.isinf(ridge):
         return np.eye(len(moments))
     values, vectors = np.linalg.eigh(moments)
-    values = np.maximum(values, 0) + ridge * max(values.mean(), np.finfo(float).tiny)
+    return np.asarray((vectors * inverse_roots(values, ridge, len(values))) @ vectors.T)
+
+
+def inverse_roots(values: Floats, ridge: float, dimension: int) -> Floats:
+    """Compute ``(v + ridge · mean variance)^-1/2`` for the eigenvalues v of moments, of which the others are zero."""
+    if math.isinf(ridge):
+        return np.ones_like(values)
+    mean = values.mean() if len(values) == dimension else values.sum() / dimension
+    values = np.maximum(values, 0) + ridge * max(mean, np.finfo(float).tiny)
     positive = values > len(values) * np.finfo(float).eps * values.max()
-    roots = np.divide(1, np.sqrt(values, where=positive, out=np.ones_like(values)), where=positive, out=0 * values)
-    return np.asarray((vectors * roots) @ vectors.T)
+    return np.asarray(
+        np.divide(1, np.sqrt(values, where=positive, out=np.ones_like(values)), where=positive, out=0 * values)
+    )
 
 
 def root(inverse: Floats) -> Floats:
