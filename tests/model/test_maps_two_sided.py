@@ -248,5 +248,5 @@ def test_in_the_span_of_few_pairs_the_maps_are_the_same(options: Any, monkeypatc
     few = two_sided(x, y, **options)
     assert few[0].shape == dense[0].shape and few[1].shape == dense[1].shape
     for left in (x, others):
-        products = [(left @ maps[0].T) @ (others @ maps[1].T).T for maps in (dense, few)]
-        np.testing.assert_allclose(*products, atol=1e-6 * np.abs(products[0]).max())
+        expected, found = ((left @ maps[0].T) @ (others @ maps[1].T).T for maps in (dense, few))
+        np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
