@@ -78,7 +78,7 @@ DATA = 'data = "data"\n'
         (DATA + "seeds = []", "grid.toml: seeds: "),
         (DATA + "sizes = ['3']", "grid.toml: sizes[0]: "),
         (DATA + "retrieval = 'best'", "grid.toml: retrieval: "),
-        (DATA + "pairs = ['en-xx']", "vectors of the pair en-xx are missing"),
+        (DATA + "pairs = ['en-xx']", "the pair en-xx has no target vectors"),
         (DATA + "pairs = ['enxx']", "grid.toml: pairs[0]: "),
         (DATA + "layout = 'papr'", "did you mean 'paper'?"),
         (DATA + "layout = 'no.toml'", "no.toml: no such file"),

@@ -156,8 +156,14 @@ class Layout:
 
         `train`, `test` and `similarity` are needed or not; of the similarity sets all that exist are taken.
         """
-        needed = ("source", "target", *["test"] * test, *["train"] * train)
-        found = {what: self.find(folder, pair, what) for what in needed}
+        found: dict[str, Path] = {}
+        for what in ("source", "target", *["test"] * test, *["train"] * train):
+            paths = self.paths(pair, what)
+            if path := first_existing(folder, paths):
+                found[what] = path
+                continue
+            missing = f"has no {what} dictionary" if what in ("test", "train") else f"has no {what} vectors"
+            raise InputError(folder / paths[0] if paths else self.origin, f"the pair {pair} {missing}", FILE_REMEDY)
         sets: dict[str, Path] = {}
         if similarity:
             places = {name: self.paths(pair, name) for name in self.table.similarity}
@@ -171,16 +177,6 @@ class Layout:
         return PairFiles(
             pair, **found, similarity=sets, fold=self.table.fold, max_rank=rank, held_out=self.table.held_out
         )
-
-    def find(self, folder: Path, pair: str, what: str) -> Path:
-        """Find one file of a pair, or raise."""
-        paths = self.paths(pair, what)
-        if path := first_existing(folder, paths):
-            return path
-        problem = f"the pair {pair} has no {what} dictionary"
-        if what in ("source", "target"):
-            problem = f"the {what} vectors of the pair {pair} are missing"
-        raise InputError(folder / paths[0] if paths else self.origin, problem, FILE_REMEDY)
 
 
 def find_layout(folder: str | os.PathLike[str], choice: str | None = None) -> Layout:
