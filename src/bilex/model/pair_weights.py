@@ -1,0 +1,227 @@
+"""The weight of a pair of words in nats: every edge of a run weighed by all its evidence.
+
+The counted curves (`bilex.model.counting`) say what the vectors, the spelling and the frequency are worth. A dictionary
+then teaches the same weights, and what the endings and the family of a word add (`bilex.model.listwise`,
+`bilex.model.forms`); each word of it is weighed by what the others teach, so its edges look no better than those of a
+word that it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from bilex.matching.graph import Graph, RowPairs
+from bilex.model.counting import CountedWeights, count_weights, learn_log_odds
+from bilex.model.evidence import Flags, Measured
+from bilex.model.forms import (
+    ENDING_COLUMNS,
+    FAMILY_COLUMNS,
+    EndingRatios,
+    Vocabulary,
+    compare_families,
+    ending_levels,
+)
+from bilex.model.listwise import Lessons, Lists, fit_weights
+from bilex.numerics.types import Floats, Indices
+
+FOLDS = 5
+MIN_LESSONS = 10  # words of a dictionary with right and wrong candidates, below which it teaches nothing
+VECTOR_COLUMNS = ("csls", "cosine")
+TEMPERATURE_VARIANCE = 0.04  # of what a dictionary may change, before it is seen: how sharp the counted weights are,
+SLOPE_VARIANCE = 9.0  # nats per unit of a cosine,
+CURVE_VARIANCE = 0.25  # the rise of a curve between two knots, the weight of an ending's ratio, of a family's flag
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateEdges:
+    """The edges around each word and what speaks for them.
+
+    The graph's weights are CSLS scores under maps that the source word had no part in, `csls` those that pairs are
+    weighed by, and `cosine` belongs to these.
+    """
+
+    graph: Graph
+    csls: Floats
+    cosine: Floats
+    evidence: tuple[Measured, ...]
+    vocabularies: tuple[Vocabulary, Vocabulary] | None = None  # for endings and families
+
+    def where(self, keep: Flags) -> CandidateEdges:
+        """Return only these edges."""
+        evidence = tuple(each.where(keep) for each in self.evidence)
+        graph = self.graph.where(keep)
+        return replace(self, graph=graph, csls=self.csls[keep], cosine=self.cosine[keep], evidence=evidence)
+
+
+@dataclass(frozen=True, eq=False)
+class PairWeights:
+    """What each kind of evidence is worth: slopes of what counts in proportion, and curves of the rest.
+
+    `log_odds` are those of a pair without any evidence; `purity` and `deviation` as in `CountedWeights`. `lessons` counts
+    the words of a dictionary that taught the weights.
+    """
+
+    slopes: dict[str, float]
+    curves: dict[str, Floats]
+    purity: float
+    deviation: float
+    log_odds: float = 0.0
+    lessons: int = 0
+    endings: tuple[EndingRatios, ...] = field(default=())
+
+    def summary(self) -> dict[str, Any]:
+        """Return it as ``run.json`` holds it."""
+        figures = {name: round(float(getattr(self, name)), 4) for name in ("purity", "deviation", "log_odds")}
+        curves = {name: [round(float(nats), 4) for nats in curve] for name, curve in self.curves.items()}
+        slopes = {name: round(slope, 4) for name, slope in self.slopes.items()}
+        return {**figures, "slopes": slopes, "curves": curves, "lessons": self.lessons}
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedEdges:
+    """The edges of a run with their weights in nats, log-odds included, and how they were weighed."""
+
+    graph: Graph
+    weights: PairWeights
+
+
+def weigh_edges(edges: CandidateEdges, dictionary: RowPairs | None = None) -> WeighedEdges:
+    """Learn the weights of pairs from the edges of a run and, if there is one, a dictionary; weigh every edge."""
+    counted = count_weights(edges.graph, edges.evidence)
+    weights, nats = weigh_counted(edges, counted)
+    if dictionary is not None and edges.vocabularies is not None:
+        weights, nats = teach(edges, weights, nats, dictionary)
+    log_odds = learn_log_odds(edges.graph, nats, counted.purity)
+    return WeighedEdges(replace(edges.graph, weights=nats + log_odds), replace(weights, log_odds=log_odds))
+
+
+def weigh_counted(edges: CandidateEdges, counted: CountedWeights) -> tuple[PairWeights, Floats]:
+    """Weigh edges by what was counted."""
+    slopes = dict(zip(VECTOR_COLUMNS, (counted.scale, 0.0), strict=True))
+    weights = PairWeights(slopes, counted.curves, counted.purity, counted.deviation)
+    nats = counted.scale * edges.csls
+    for each in edges.evidence:
+        nats = nats + each.nats(counted.curves[each.name])
+    return weights, nats
+
+
+def teach(
+    edges: CandidateEdges, start: PairWeights, nats: Floats, dictionary: RowPairs
+) -> tuple[PairWeights, Floats]:
+    """Improve the weights with a dictionary, and weigh every edge again.
+
+    First the curves, then these together with endings and families, which need weights to be counted. The edges of the
+    dictionary's words are weighed by what the other folds' words teach.
+    """
+    known = np.isin(edges.graph.rows, dictionary.source)
+    own, counted = edges.where(known), nats[known]
+    right = np.isin(own.graph.keys, dictionary.keys(own.graph.n_targets))
+    if count_lessons(own.graph.rows, right) < MIN_LESSONS:
+        return start, nats
+    rows, columns = own.graph.rows, own.graph.indices
+    base = np.column_stack([counted, design_of(own)])
+    mean, variance = prior_of(edges.evidence)
+    places = slice(base.shape[1])
+    lessons = Lessons.of(base, right, rows, columns)
+    scores = base @ fit_weights(lessons, mean[places], variance[places])
+    forms, endings = cross_fitted_forms(own, scores, right, rows % FOLDS)
+    full = np.column_stack([base, forms])
+    taught = fit_weights(Lessons.of(full, right, rows, columns), mean, variance)
+    weights = named_weights(taught, start, edges.evidence, count_lessons(rows, right), endings)
+    found = apply_weights(edges, weights)
+    held_out = np.empty(len(right))
+    for fold in range(FOLDS):
+        tested = rows % FOLDS == fold
+        if tested.any():
+            others = Lessons.of(full[~tested], right[~tested], rows[~tested], columns[~tested])
+            held_out[tested] = full[tested] @ fit_weights(others, mean, variance)
+    found[known] = held_out
+    return weights, found
+
+
+def count_lessons(rows: Indices, right: Flags) -> int:
+    """Count the words that have both right and wrong candidates."""
+    return len(np.intersect1d(rows[right], rows[~right]))
+
+
+def design_of(edges: CandidateEdges) -> Floats:
+    """Return the columns in which the taught weights may differ from the counted ones: a row for each edge."""
+    curves = [each.stretches() for each in edges.evidence]
+    return np.column_stack([edges.csls, edges.cosine, *curves])
+
+
+def prior_of(evidence: Sequence[Measured]) -> tuple[Floats, Floats]:
+    """Return the mean and the variance of the columns' weights before a dictionary is seen.
+
+    The first column is the counted weight; the others are what may be added to it.
+    """
+    rises = sum(len(each.knots) - 1 for each in evidence) + len(ENDING_COLUMNS) + len(FAMILY_COLUMNS)
+    variance = [TEMPERATURE_VARIANCE, *[SLOPE_VARIANCE] * len(VECTOR_COLUMNS), *[CURVE_VARIANCE] * rises]
+    return np.concatenate([[1.0], np.zeros(len(variance) - 1)]), np.array(variance)
+
+
+def named_weights(
+    taught: Floats,
+    start: PairWeights,
+    evidence: Sequence[Measured],
+    lessons: int,
+    endings: tuple[EndingRatios, ...],
+) -> PairWeights:
+    """Read the weights of the columns as slopes and curves; a curve keeps its mean over the knots."""
+    sharpness, place = float(taught[0]), 1 + len(VECTOR_COLUMNS)
+    slopes = {
+        name: sharpness * start.slopes[name] + float(added)
+        for name, added in zip(VECTOR_COLUMNS, taught[1:], strict=False)
+    }
+    curves = {}
+    for each in evidence:
+        rises = taught[place : place + len(each.knots) - 1]
+        added = np.concatenate([[0.0], np.cumsum(rises)])
+        curves[each.name] = sharpness * start.curves[each.name] + added
+        place += len(rises)
+    slopes |= dict(zip((*ENDING_COLUMNS, *FAMILY_COLUMNS), taught[place:].tolist(), strict=True))
+    return replace(start, slopes=slopes, curves=curves, lessons=lessons, endings=endings)
+
+
+def apply_weights(edges: CandidateEdges, weights: PairWeights) -> Floats:
+    """Weigh edges by taught weights."""
+    assert edges.vocabularies is not None
+    rows, columns = edges.graph.rows, edges.graph.indices
+    nats = weights.slopes["csls"] * edges.csls + weights.slopes["cosine"] * edges.cosine
+    for each in edges.evidence:
+        nats = nats + each.nats(weights.curves[each.name])
+    levels = ending_levels(*edges.vocabularies, rows, columns)
+    for name, ratios, each_level in zip(ENDING_COLUMNS, weights.endings, levels, strict=True):
+        nats = nats + weights.slopes[name] * ratios.read(each_level)
+    families = compare_families(nats, rows, columns, edges.vocabularies[1])
+    return np.asarray(nats + families @ [weights.slopes[name] for name in FAMILY_COLUMNS])
+
+
+def cross_fitted_forms(
+    edges: CandidateEdges, scores: Floats, right: Flags, folds: Indices
+) -> tuple[Floats, tuple[EndingRatios, ...]]:
+    """Return the columns of endings and families, and the ratios of endings counted on all words.
+
+    Each word's endings are read with the counts of the other folds' words. Words of which no candidate is right say
+    nothing of endings.
+    """
+    assert edges.vocabularies is not None
+    rows, columns, lists = edges.graph.rows, edges.graph.indices, Lists.of(edges.graph.rows)
+    probable = lists.softmax(scores)
+    share = lists.total(probable * right)[lists.owner]
+    matched = np.divide(probable * right, share, where=share > 0, out=np.zeros(len(share)))
+    expected, found, ratios = probable * (share > 0), list[Floats](), list[EndingRatios]()
+    for levels in ending_levels(*edges.vocabularies, rows, columns):
+        nats = np.empty(len(rows))
+        for fold in range(FOLDS):
+            own = folds == fold
+            others = EndingRatios.count([codes[~own] for codes in levels], matched[~own], expected[~own])
+            nats[own] = others.read([codes[own] for codes in levels])
+        found.append(nats)
+        ratios.append(EndingRatios.count(levels, matched, expected))
+    families = compare_families(scores + np.sum(found, axis=0), rows, columns, edges.vocabularies[1])
+    return np.column_stack([*found, families]), tuple(ratios)
