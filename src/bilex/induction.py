@@ -9,10 +9,11 @@ from typing import Any
 
 from bilex.em.context import Context, EMHistory, Reporter
 from bilex.em.held_out import Training, fit_method
-from bilex.errors import BilexError, NothingMatchedWarning
+from bilex.em.refinement import refine
+from bilex.errors import NothingMatchedWarning
 from bilex.methods import DEFAULT_METHOD, Method, find_method
 from bilex.runs.checkpoints import Checkpoint, digests
-from bilex.runs.entries import Learnt, build_lexicon, edge_evidence, weights_of_pairs, with_confidence
+from bilex.runs.entries import Learnt, assess_candidates, build_lexicon, languages_of, weigh_candidates
 from bilex.runs.prepared import Prepared, prepare
 from bilex.runs.run import Run
 from bilex.runs.summary import summarise_run
@@ -31,7 +32,6 @@ def induce(
     kept: Iterable[tuple[str, str]] = (),
     forbidden: Iterable[tuple[str, str]] = (),
     complete: bool = False,
-    min_confidence: float = 0.0,
     engine: Engine | None = None,
     reuse: bool = True,
     reporter: Reporter | None = None,
@@ -54,9 +54,7 @@ def induce(
     kept, forbidden
         Pairs of words that every matching must contain, and pairs that none may: what a person has decided.
     complete
-        Whether unmatched words get their best CSLS neighbour as an entry, after the induced pairs.
-    min_confidence
-        Only entries that are right with at least this probability are listed; see `docs/confidence.md`.
+        Whether unmatched words get their best candidate as an entry, after the induced pairs.
     engine
         Where the searches run; by default on this machine, on all cores.
     reuse
@@ -69,15 +67,14 @@ def induce(
     resume
         Such a state, of a run with the same input: the work goes on from there and ends the same.
     **changes
-        Options of the method to change, such as ``prior="2:2"`` or ``max_rank=10_000``; see `bilex.methods.OPTIONS`.
+        Options of the method to change, such as ``prior="2:2"``, ``max_rank=10_000`` or ``min_confidence=0``; see
+        `bilex.methods.OPTIONS`.
 
     Returns
     -------
     Run
         The lexicon, the learnt map, and how it went.
     """
-    if not 0 <= min_confidence <= 1:
-        raise BilexError(f"min-confidence is {min_confidence}; give a probability from 0 to 1")
     started = time.perf_counter()
     reporter = reporter or Reporter()
     engine = engine or LocalEngine(progress=reporter.rows)
@@ -90,10 +87,9 @@ def induce(
     learnt = learn(prepared, Context(engine, reporter, history), reuse=reuse)
     run = read_out(learnt, Context(engine, reporter), complete=complete)
     run.info["seconds"] = round(time.perf_counter() - started, 3)
-    run.info["configuration"]["min_confidence"] = min_confidence
     if resume is not None:
         run.info["resumed_after"] = resume.iterations
-    return run.confident(min_confidence) if min_confidence else run
+    return run.confident(learnt.method.min_confidence) if learnt.method.min_confidence else run
 
 
 def resumable_history(
@@ -114,30 +110,34 @@ def learn(prepared: Prepared, context: Context, *, reuse: bool = True) -> Learnt
     """Run EM on prepared vectors: `induce` without the lexicon."""
     training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, context)
     fitted = fit_method(training, prepared.seed, prepared.method, reuse=reuse)
-    if not len(fitted.fit.matching):
+    fit, method = fitted.fit, fitted.method
+    if not len(fit.matching):
         warnings.warn(
             f"nothing was matched from the {len(prepared.seed)} seed pairs; give more pairs, "
             "or try --max-rank or --log-odds",
             NothingMatchedWarning,
             stacklevel=3,
         )
-    return Learnt(prepared, fitted.fit, fitted.method, fitted.choices)
+    elif method.evidence and method.self_learning:
+        fit = refine(fit, languages_of(prepared), prepared.seed.pairs, method, prepared.prior, context)
+    return Learnt(prepared, fit, method, fitted.choices)
 
 
 def read_out(learnt: Learnt, context: Context, *, complete: bool = False) -> Run:
-    """Turn what EM learnt into a run: the shared space, the lexicon with its confidence, the verdict."""
+    """Turn what EM learnt into a run: the shared space, the weighed candidates, the lexicon, the verdict."""
     engine, reporter = context.engine, context.reporter
     reporter.stage("measuring")
     space, neighbours = learnt.shared_space(engine)
-    reporter.stage("ranking")
-    lexicon, entries = build_lexicon(learnt, space, engine, complete=complete)
     reporter.stage("weighing")
-    evidence = edge_evidence(entries, learnt, space, neighbours)
-    lexicon, confidence = with_confidence(lexicon, entries, learnt, evidence)
-    weights = weights_of_pairs(evidence).summary()
-    info = {**summarise_run(learnt, space, engine), "confidence": confidence, "weights": weights}
+    weighed, pairs = weigh_candidates(learnt, space, neighbours, context)
+    candidates, confidence = assess_candidates(learnt, weighed)
+    reporter.stage("ranking")
+    lexicon, entries = build_lexicon(learnt, pairs, candidates, space, engine, complete=complete)
+    confidence["expected_precision"] = round(lexicon.expected_precision, 4) if len(lexicon) else None
+    info = summarise_run(learnt, pairs, candidates, space, engine)
+    info |= {"confidence": confidence, "weights": weighed.weights.summary()}
     info["configuration"]["complete"] = complete
-    run = Run(learnt.source, learnt.target, learnt.fit.theta, space, lexicon, info)
+    run = Run(learnt.source, learnt.target, learnt.fit.theta, space, lexicon, info, candidates)
     vars(run)["entry_rows"] = entries  # so that no word is looked up
     info["verdict"] = run.verdict.summary()
     return run

@@ -37,8 +37,10 @@ Supervision = Literal["start", "soft", "fixed", "choose"]
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+Probability = Annotated[float, msgspec.Meta(ge=0, le=1)]
 MIN_TEMPERATURE = 1e-6  # float32 weights divided by less say nothing
 SOFT_E_STEPS = ("posterior", "sinkhorn")
+MIN_LISTED = 0.3  # the probability from which the default method lists an entry
 NORMALISATION_STEPS = ("unit", "centre", "iterative", "none")
 
 
@@ -118,6 +120,10 @@ class Method(Part):
         The role of the seed after the start: none (``start``, the paper's), pairs that every M-step learns from
         (``soft``), pairs that every matching contains (``fixed``), or whichever of these is best on held-out pairs
         (``choose``); see `bilex.em.held_out`.
+    evidence
+        Whether EM ends with a round on all evidence (`bilex.em.refinement`), and the lexicon is the matching on it.
+    min_confidence
+        Entries less probable than this are left out of the lexicon.
     map, e_step, prior, stopping
         The parts; see `MapConfig`, `EStepConfig`, `PriorConfig` and `StoppingConfig`.
     """
@@ -129,6 +135,10 @@ class Method(Part):
     orthography: NotNegative = option(0.0, "Weight of the spelling beside the vectors.")
     self_learning: bool = option(True, "Run EM; otherwise the map of the seed is the result.")
     supervision: Supervision = option("start", "The role of the seed after the start: start, soft, fixed or choose.")
+    evidence: bool = option(False, "Match by spelling and frequency as well, once EM has ended.")
+    min_confidence: Probability = option(
+        0.0, "Leave out entries that are less probable; 0 lists all.", metavar="P", flag=True
+    )
     map: MapConfig = field(default_factory=MapConfig)
     e_step: EStepConfig = field(default_factory=EStepConfig)
     prior: PriorConfig = field(default_factory=PriorConfig)
@@ -269,7 +279,8 @@ def expectation(kind: Any) -> str:
     text = str(kind)
     names = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text in quotes"}
     what = next(words for word, words in names.items() if word in text)
-    return f"give {what}{' from 1 up' if 'ge=1' in text else ' from 0 up' if 'ge=0' in text else ''}"
+    bounds = {"ge=1": " from 1 up", "le=1": " from 0 to 1", "ge=0": " from 0 up"}
+    return f"give {what}{next((words for bound, words in bounds.items() if bound in text), '')}"
 
 
 def named(name: str, **options: Any) -> Method:
@@ -296,8 +307,19 @@ METHODS = {
         named("ruder2018-freq", max_rank=40_000),
         named("ruder2018-1:2", prior="1:2"),
         named("ruder2018-2:2", prior="2:2"),
-        # The default: the paper's model with two-sided maps; the role of the seed is decided on held-out pairs
-        named("bilex", map="cca", annealing=6.0, max_rank=8000, match_all=True, tolerance=1e-4, supervision="choose"),
+        # The default: the paper's model with two-sided maps, and then all evidence; the role of the seed is decided on
+        # held-out pairs
+        named(
+            "bilex",
+            map="cca",
+            annealing=6.0,
+            max_rank=8000,
+            match_all=True,
+            tolerance=1e-4,
+            supervision="choose",
+            evidence=True,
+            min_confidence=MIN_LISTED,
+        ),
         # Others that the paper mentions
         named("mutual", e_step="mutual"),
         named("sinkhorn", e_step="sinkhorn", temperature=0.1, candidates=10),

@@ -62,7 +62,6 @@ ANEW = ("src", "trg", "seed", "engine", "report", "reuse", "threads", "strict", 
     "--limit", type=int, metavar="N", default=200_000, show_default=True, help="Words to read from each file."
 )
 @click.option("--complete", is_flag=True, help="Also list the best CSLS neighbour of every unmatched word.")
-@shared.min_confidence_option
 @click.option(
     "--engine",
     default="local",
@@ -140,7 +139,6 @@ def induce(
             job.seed,
             job.method,
             complete=job.complete,
-            min_confidence=job.min_confidence,
             engine=engine,
             reuse=job.reuse,
             reporter=reporter,
@@ -177,7 +175,6 @@ class Job:
     method: Method
     limit: int
     complete: bool
-    min_confidence: float
     engine: str
     report: bool
     reuse: bool

@@ -11,14 +11,13 @@ neighbours are those under the maps of the other folds, and their pairs are no e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bilex.matching.graph import Graph, Matching, RowPairs
 from bilex.matching.solver import solve
-from bilex.methods import MapConfig
+from bilex.methods import MIN_LISTED, MapConfig
 from bilex.model.evidence import Evidence, Measured
 from bilex.model.forms import Vocabulary
 from bilex.model.pair_weights import FOLDS, CandidateEdges, WeighedEdges
@@ -30,7 +29,7 @@ from bilex.search.engine import Engine
 from bilex.search.space import CROWDING_NEIGHBOURS, NeighbourLists, SharedSpace
 
 DICTIONARY_NEIGHBOURS = 20  # of a dictionary's word: as many as other words have edges, by neighbours of both sides
-LISTING_ODDS = float(np.log(2))  # a pair half as probable as none, at least, is listed
+LISTING_ODDS = float(np.log(1 / MIN_LISTED - 1))  # what an entry has to outweigh is this much less than no entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +40,10 @@ class Languages:
     target: Vectors
     kinds: tuple[Evidence, ...]
     vocabularies: tuple[Vocabulary, Vocabulary] | None = None
+
+    def among_frequent(self, max_rank: int | None) -> Languages:
+        """Return the most frequent words of both; evidence is measured by row, so it stays."""
+        return replace(self, source=self.source[:max_rank], target=self.target[:max_rank], vocabularies=None)
 
 
 def gather_edges(
@@ -142,9 +145,9 @@ class FoldCrowding:
         self.target += np.bincount(columns, cosines, len(self.target)) / back.shape[1]
 
 
-def match_weighed(edges: WeighedEdges, prior: Prior) -> Matching:
-    """Find the best edge set on all evidence that the prior allows: an entry is at least half as probable as none."""
-    graph = replace(edges.graph, weights=edges.graph.weights + LISTING_ODDS)
+def match_weighed(edges: WeighedEdges, prior: Prior, least_odds: float = LISTING_ODDS) -> Matching:
+    """Find the best edge set on all evidence that the prior allows; a pair weighs ``-least_odds`` at least."""
+    graph = replace(edges.graph, weights=edges.graph.weights + least_odds)
     if prior.capacities.sources_choose:
         turned = Graph.from_edges(graph.indices, graph.rows, graph.weights, (graph.n_targets, graph.n_sources))
         return match_graph(turned, prior.mirrored()).mirrored()
@@ -158,8 +161,3 @@ def match_graph(graph: Graph, prior: Prior) -> Matching:
     weights = np.zeros(len(prior.kept))
     weights[kept] = graph.weights[np.searchsorted(graph.keys, prior.kept.keys(graph.n_targets)[kept])]
     return prior.complete(matching, weights)
-
-
-def vocabularies_of(words: tuple[Sequence[str], Sequence[str]]) -> tuple[Vocabulary, Vocabulary]:
-    """Number the forms of both vocabularies."""
-    return Vocabulary.of(words[0]), Vocabulary.of(words[1])

@@ -166,7 +166,7 @@ def fit(
         None if method.supervision == "start" else pairs,
     )
     beyond = max(len(source), len(target)) > (e_step.max_rank or math.inf)
-    if not (e_step.match_all and beyond and len(found.matching)):
+    if method.evidence or not (e_step.match_all and beyond and len(found.matching)):
         return found
     return replace(found, matching=best_matching(MappedWords(found.theta, source, target), prior, e_step, context))
 

@@ -100,7 +100,9 @@ def fit_method(training: Training, seed: Seed, method: Method, *, reuse: bool = 
         choices.append(choice)
     context.reporter.stage("learning")
     found = training.fit(method, pairs)
-    if choices and not method.self_learning:  # the map is the seed's, but the lexicon is the model's matching
+    if (
+        choices and not method.self_learning and not method.evidence
+    ):  # the map is the seed's, but the lexicon is the model's matching
         words = MappedWords(found.theta, training.source, training.target)
         found = replace(found, matching=best_matching(words, training.prior, method.e_step, training.context))
     return FittedMethod(found, method, tuple(choices))

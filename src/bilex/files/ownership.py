@@ -11,6 +11,7 @@ from bilex.errors import BilexError, InputError
 from bilex.files.manifest import parse_manifest
 
 LEXICON, MODEL, MANIFEST = "lexicon.tsv", "model.safetensors", "run.json"
+CANDIDATES = "candidates.safetensors"  # runs before version 0.2 have none
 REPORT = "report.html"
 CHECKPOINT = "checkpoint.safetensors"  # of a run that is not finished; see bilex.runs.checkpoints
 CYCLES = "cycles.tsv"  # what `bilex induce-many` adds
@@ -84,7 +85,7 @@ def is_own_file(run: Path, name: str) -> bool:
             with path.open("rb") as file:
                 return MARKS[name] in file.read(MARK_END)
         files = parse_manifest(run / MANIFEST)["files"]
-        return name == MANIFEST or (name in (LEXICON, MODEL) and files.get(name) == file_sha256(path))
+        return name == MANIFEST or (name in (LEXICON, MODEL, CANDIDATES) and files.get(name) == file_sha256(path))
     except (InputError, OSError):
         return False
 

@@ -1,8 +1,9 @@
 """The run directory: written whole or not at all, and checked when it is read.
 
 It holds ``lexicon.tsv`` (for people), ``model.safetensors`` (for translating more words later, without the original
-vectors) and ``run.json`` (what was done, and the checksums of the other two). It is written under another name and
-then moved into its place.
+vectors), ``candidates.safetensors`` (the candidates of every word with their weights and probabilities) and
+``run.json`` (what was done, and the checksums of the others). It is written under another name and then moved into its
+place.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from bilex.errors import BilexError, InputError
 from bilex.files.atomic import atomic_write_text
 from bilex.files.folders import new_folder, replace_folder
 from bilex.files.manifest import parse_manifest
-from bilex.files.ownership import CHECKPOINT, LEXICON, MANIFEST, MODEL, check_replaceable, file_sha256
+from bilex.files.ownership import CANDIDATES, CHECKPOINT, LEXICON, MANIFEST, MODEL, check_replaceable, file_sha256
 from bilex.files.streams import refuse_special_file
 from bilex.files.tensors import atomic_write_tensors, safetensors_header, unpack_words, words_are_short
 
@@ -41,6 +42,7 @@ TENSORS = {  # name: type, and shape: n source words of d dimensions, m target w
     "target_nearest": ("int64", "m"),
 }
 OPTIONAL_TENSOR = "target_map"  # only if the target's side is mapped too
+CANDIDATE_TENSORS = {"indptr": "int64", "targets": "int32", "weights": "float32", "probability": "float32"}
 
 
 @contextlib.contextmanager
@@ -79,7 +81,8 @@ def describe_existing(place: Path) -> str:
 
 def write_manifest(folder: Path, info: Mapping[str, Any]) -> None:
     """Write ``run.json``, last of all: it holds the checksums of the other files."""
-    files = {name: file_sha256(folder / name) for name in (LEXICON, MODEL)}
+    written = (name for name in (LEXICON, MODEL, CANDIDATES) if (folder / name).exists())
+    files = {name: file_sha256(folder / name) for name in written}
     text = json.dumps(
         {"format": MANIFEST_FORMAT, **info, "files": files}, indent=2, ensure_ascii=False, allow_nan=False
     )
@@ -95,6 +98,44 @@ def write_model(folder: Path, tensors: Mapping[str, NDArray[Any]], names: Mappin
             )
     # All in one entry: safetensors writes several in random order, and the same run would have other bytes.
     atomic_write_tensors(folder / MODEL, tensors, {"names": json.dumps(names)})
+
+
+def write_candidates(folder: Path, tensors: Mapping[str, NDArray[Any]]) -> None:
+    """Write the candidates of a run: the edges of each source word, by ascending target."""
+    typed = {name: tensors[name].astype(kind) for name, kind in CANDIDATE_TENSORS.items()}
+    atomic_write_tensors(folder / CANDIDATES, typed)
+
+
+def read_candidates(folder: Path, info: dict[str, Any], words: tuple[int, int]) -> dict[str, NDArray[Any]] | None:
+    """Read and check the candidates of a run with these numbers of words; None if it is too old to have any."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    if CANDIDATES not in info["files"]:
+        return None
+    path = verified_file(folder, CANDIDATES, info)
+    safetensors_header(path)  # for its bounds
+    try:
+        tensors = load_file(path)
+        kinds = {name: str(tensor.dtype) for name, tensor in tensors.items() if tensor.ndim == 1}
+        pointers, targets = tensors["indptr"], tensors["targets"]
+        valid = (
+            kinds == CANDIDATE_TENSORS
+            and len(pointers) == words[0] + 1
+            and pointers[0] == 0
+            and pointers[-1] == len(targets) == len(tensors["weights"]) == len(tensors["probability"])
+            and bool((np.diff(pointers) >= 0).all())
+            and bool(((targets >= 0) & (targets < words[1])).all())
+            and bool(np.isfinite(tensors["weights"]).all())
+            and bool(((tensors["probability"] >= 0) & (tensors["probability"] <= 1)).all())
+        )
+        rows = np.repeat(np.arange(words[0]), np.diff(pointers)) if valid else pointers
+        valid = valid and bool((np.diff(rows * np.int64(words[1]) + targets) > 0).all())
+    except (SafetensorError, OSError, ValueError, KeyError, IndexError):
+        valid = False
+    if not valid:
+        raise InputError(path, "these are not the candidates of this run", "run `bilex induce` again")
+    return tensors
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -20,12 +20,13 @@ evidence z that the maps know nothing of. Its weight is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bilex.matching.graph import Graph
+from bilex.matching.graph import Capacities, Graph
 from bilex.model.evidence import Flags, Measured
+from bilex.model.posterior import worthwhile_posterior
 from bilex.numerics.types import Floats, Indices
 
 WORST_RIVALS = 0.1  # the share of the rivals that their evidence speaks most against
@@ -37,8 +38,9 @@ MIN_SCALE = 1.0  # however weak the vectors, they decide where the other evidenc
 MAX_COUNTED_WORDS = 20_000  # the most frequent source words: enough to count on
 MAX_SCALE_ROUNDS = 40
 SCALE_TOLERANCE = 0.005
-LOG_ODDS_RANGE = (-20.0, 0.0)  # nothing is taken for more probable than its evidence
-LOG_ODDS_HALVINGS = 20
+LOG_ODDS_RANGE = (-16.0, 0.0)  # nothing is taken for more probable than its evidence
+LOG_ODDS_HALVINGS = 9
+ROUGH_TOLERANCE = 0.01  # of the posterior, while the log-odds are sought
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +186,7 @@ def choice_probabilities(graph: Graph, logits: Floats) -> Floats:
     return np.asarray(odds / total[rows])
 
 
-def learn_log_odds(graph: Graph, weights: Floats, purity: float) -> float:
+def learn_log_odds(graph: Graph, weights: Floats, purity: float, capacities: Capacities) -> float:
     """Find the log-odds at which the words of the chosen pairs have a translation with mean probability `purity`.
 
     `graph` holds the CSLS scores that the pairs were chosen by, and `weights` what the edges weigh without log-odds.
@@ -199,7 +201,7 @@ def learn_log_odds(graph: Graph, weights: Floats, purity: float) -> float:
         return low
     for _ in range(LOG_ODDS_HALVINGS):
         middle = (low + high) / 2
-        probable = choice_probabilities(graph, weights + middle)
+        probable = worthwhile_posterior(replace(graph, weights=weights + middle), capacities, ROUGH_TOLERANCE)
         share = probable[words[graph.rows]].sum() / words.sum()
         low, high = (low, middle) if share > bounded_purity(purity) else (middle, high)
     return (low + high) / 2

@@ -1,8 +1,10 @@
 """The kinds of evidence for a pair of words besides the vectors, and the curves that turn them into nats.
 
 A kind of evidence measures pairs of rows. What a value says for a pair is a curve over its knots, piecewise linear and
-flat outside of them. `bilex.model.counting` estimates the curves from the run itself, and `bilex.model.teaching` improves
-them with a dictionary. To add a kind of evidence, write a class like `SpellingEvidence` and list it in `kinds_between`.
+flat outside of them. `bilex.model.counting` estimates the curves from the run itself, and
+`bilex.model.pair_weights` improves them with a dictionary.
+
+To add a kind of evidence, write a class like `SpellingEvidence` and list it in `kinds_between`.
 """
 
 from __future__ import annotations
@@ -98,7 +100,7 @@ class Measured:
         knots = np.asarray(self.knots)
         part = (values - knots[left]) / np.diff(knots)[left]
         width = len(knots)
-        return np.bincount(left, 1 - part, width) + np.bincount(left + 1, part, width)
+        return np.asarray(np.bincount(left, 1 - part, width) + np.bincount(left + 1, part, width), np.float64)
 
     def stretches(self) -> Floats:
         """Return a column for each stretch between knots: how much of it lies below the value, from 0 to 1.

@@ -45,7 +45,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, words: Sequence[str], lemmas: Sequence[str] | None = None) -> Vocabulary:
-        """Number the endings and families of words; a family is a lemma, if lemmas are given."""
+        """Assign numbers to the endings and families of words; a family is a lemma, if lemmas are given."""
         folded = [fold_spelling(word) for word in words]
         endings = tuple(
             number([word[-letters:] if letters else "" for word in folded]) for letters in range(LONGEST_ENDING + 1)
@@ -55,7 +55,7 @@ class Vocabulary:
 
 
 def number(names: Sequence[str]) -> Indices:
-    """Number names, equal ones alike."""
+    """Assign numbers to names, equal ones to equal names."""
     seen: dict[str, int] = {}
     return np.array([seen.setdefault(name, len(seen)) for name in names], np.int64)
 
@@ -92,7 +92,7 @@ class EndingRatios:
 
 
 def ending_levels(source: Vocabulary, target: Vocabulary, rows: Indices, columns: Indices) -> list[list[Indices]]:
-    """Number the endings of edges, at every level of every column of `ENDING_LEVELS`."""
+    """Assign numbers to the endings of edges, at every level of every column of `ENDING_LEVELS`."""
     return [
         [
             source.endings[one][rows] * np.int64(len(target.lengths)) + target.endings[other][columns]

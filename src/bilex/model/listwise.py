@@ -62,7 +62,7 @@ class Lessons:
 
     @classmethod
     def of(cls, columns: Floats, right: Flags, sources: Indices, targets: Indices) -> Lessons:
-        """Let the candidates of each source word compete, and those of each target word: a pair weighs the same in both.
+        """Let the candidates of each source word compete, and those of each target word, with the same weights.
 
         All source words are the dictionary's; of another one it could not be told that it is wrong.
         """
@@ -71,7 +71,7 @@ class Lessons:
         return cls(np.concatenate([columns, columns[order]]), np.concatenate([right, right[order]]), Lists.of(owner))
 
     def log_share(self, weights: Floats) -> float:
-        """Compute the log-probability of the dictionary; lists without a right edge, or without a wrong one, are mute."""
+        """Compute the log-probability of the dictionary, over the informative lists."""
         probable = self.lists.softmax(self.columns @ weights)
         shares = np.maximum(self.lists.total(probable * self.right), SMALLEST)
         return float(np.log(shares)[self.informative].sum())

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from bilex.matching.graph import Graph, RowPairs
+from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.counting import CountedWeights, count_weights, learn_log_odds
 from bilex.model.evidence import Flags, Measured
 from bilex.model.forms import (
@@ -29,8 +30,9 @@ from bilex.model.listwise import Lessons, Lists, fit_weights
 from bilex.numerics.types import Floats, Indices
 
 FOLDS = 5
-MIN_LESSONS = 10  # words of a dictionary with right and wrong candidates, below which it teaches nothing
+MIN_LESSONS = 200  # words with right and wrong candidates; fewer cannot tell wrong from not listed
 VECTOR_COLUMNS = ("csls", "cosine")
+MARGIN_KNOTS = (-0.3, -0.2, -0.1, -0.05, 0.0, 0.05, 0.1, 0.2)
 TEMPERATURE_VARIANCE = 0.04  # of what a dictionary may change, before it is seen: how sharp the counted weights are,
 SLOPE_VARIANCE = 9.0  # nats per unit of a cosine,
 CURVE_VARIANCE = 0.25  # the rise of a curve between two knots, the weight of an ending's ratio, of a family's flag
@@ -50,19 +52,39 @@ class CandidateEdges:
     evidence: tuple[Measured, ...]
     vocabularies: tuple[Vocabulary, Vocabulary] | None = None  # for endings and families
 
+    @cached_property
+    def margin(self) -> Measured:
+        """How far each edge is above the best other edge of its target, by CSLS; a dictionary says what it is worth.
+
+        Chosen edges are the best of their target by definition, so it cannot be counted.
+        """
+        from bilex.model.rivals_kernel import top_two
+
+        best, second = top_two(self.graph.indices, self.csls, self.graph.n_targets)
+        first = best[self.graph.indices]
+        rival = np.where(first == np.arange(len(first)), second[self.graph.indices], self.csls[first])
+        return Measured("margin", MARGIN_KNOTS, 1, self.csls - rival)
+
+    @property
+    def taught_evidence(self) -> tuple[Measured, ...]:
+        """What a dictionary teaches curves of."""
+        return *self.evidence, self.margin
+
     def where(self, keep: Flags) -> CandidateEdges:
         """Return only these edges."""
-        evidence = tuple(each.where(keep) for each in self.evidence)
+        evidence, margin = tuple(each.where(keep) for each in self.evidence), self.margin.where(keep)
         graph = self.graph.where(keep)
-        return replace(self, graph=graph, csls=self.csls[keep], cosine=self.cosine[keep], evidence=evidence)
+        part = replace(self, graph=graph, csls=self.csls[keep], cosine=self.cosine[keep], evidence=evidence)
+        vars(part)["margin"] = margin  # over the rivals among all edges
+        return part
 
 
 @dataclass(frozen=True, eq=False)
 class PairWeights:
     """What each kind of evidence is worth: slopes of what counts in proportion, and curves of the rest.
 
-    `log_odds` are those of a pair without any evidence; `purity` and `deviation` as in `CountedWeights`. `lessons` counts
-    the words of a dictionary that taught the weights.
+    `log_odds` are those of a pair without any evidence; `purity` and `deviation` as in `CountedWeights`. `lessons`
+    counts the words of a dictionary that taught the weights.
     """
 
     slopes: dict[str, float]
@@ -88,14 +110,21 @@ class WeighedEdges:
     graph: Graph
     weights: PairWeights
 
+    def among_frequent(self, max_rank: int | None) -> WeighedEdges:
+        """Return only the edges between two words among the `max_rank` most frequent."""
+        if max_rank is None:
+            return self
+        seen = (self.graph.rows < max_rank) & (self.graph.indices < max_rank)
+        return replace(self, graph=self.graph.where(seen))
 
-def weigh_edges(edges: CandidateEdges, dictionary: RowPairs | None = None) -> WeighedEdges:
+
+def weigh_edges(edges: CandidateEdges, capacities: Capacities, dictionary: RowPairs | None = None) -> WeighedEdges:
     """Learn the weights of pairs from the edges of a run and, if there is one, a dictionary; weigh every edge."""
     counted = count_weights(edges.graph, edges.evidence)
     weights, nats = weigh_counted(edges, counted)
     if dictionary is not None and edges.vocabularies is not None:
         weights, nats = teach(edges, weights, nats, dictionary)
-    log_odds = learn_log_odds(edges.graph, nats, counted.purity)
+    log_odds = learn_log_odds(edges.graph, nats, counted.purity, capacities)
     return WeighedEdges(replace(edges.graph, weights=nats + log_odds), replace(weights, log_odds=log_odds))
 
 
@@ -109,9 +138,7 @@ def weigh_counted(edges: CandidateEdges, counted: CountedWeights) -> tuple[PairW
     return weights, nats
 
 
-def teach(
-    edges: CandidateEdges, start: PairWeights, nats: Floats, dictionary: RowPairs
-) -> tuple[PairWeights, Floats]:
+def teach(edges: CandidateEdges, start: PairWeights, nats: Floats, dictionary: RowPairs) -> tuple[PairWeights, Floats]:
     """Improve the weights with a dictionary, and weigh every edge again.
 
     First the curves, then these together with endings and families, which need weights to be counted. The edges of the
@@ -124,14 +151,14 @@ def teach(
         return start, nats
     rows, columns = own.graph.rows, own.graph.indices
     base = np.column_stack([counted, design_of(own)])
-    mean, variance = prior_of(edges.evidence)
+    mean, variance = prior_of(edges.taught_evidence)
     places = slice(base.shape[1])
     lessons = Lessons.of(base, right, rows, columns)
     scores = base @ fit_weights(lessons, mean[places], variance[places])
     forms, endings = cross_fitted_forms(own, scores, right, rows % FOLDS)
     full = np.column_stack([base, forms])
     taught = fit_weights(Lessons.of(full, right, rows, columns), mean, variance)
-    weights = named_weights(taught, start, edges.evidence, count_lessons(rows, right), endings)
+    weights = named_weights(taught, start, edges.taught_evidence, count_lessons(rows, right), endings)
     found = apply_weights(edges, weights)
     held_out = np.empty(len(right))
     for fold in range(FOLDS):
@@ -150,7 +177,7 @@ def count_lessons(rows: Indices, right: Flags) -> int:
 
 def design_of(edges: CandidateEdges) -> Floats:
     """Return the columns in which the taught weights may differ from the counted ones: a row for each edge."""
-    curves = [each.stretches() for each in edges.evidence]
+    curves = [each.stretches() for each in edges.taught_evidence]
     return np.column_stack([edges.csls, edges.cosine, *curves])
 
 
@@ -181,7 +208,7 @@ def named_weights(
     for each in evidence:
         rises = taught[place : place + len(each.knots) - 1]
         added = np.concatenate([[0.0], np.cumsum(rises)])
-        curves[each.name] = sharpness * start.curves[each.name] + added
+        curves[each.name] = sharpness * start.curves.get(each.name, np.zeros(1)) + added
         place += len(rises)
     slopes |= dict(zip((*ENDING_COLUMNS, *FAMILY_COLUMNS), taught[place:].tolist(), strict=True))
     return replace(start, slopes=slopes, curves=curves, lessons=lessons, endings=endings)
@@ -192,7 +219,7 @@ def apply_weights(edges: CandidateEdges, weights: PairWeights) -> Floats:
     assert edges.vocabularies is not None
     rows, columns = edges.graph.rows, edges.graph.indices
     nats = weights.slopes["csls"] * edges.csls + weights.slopes["cosine"] * edges.cosine
-    for each in edges.evidence:
+    for each in edges.taught_evidence:
         nats = nats + each.nats(weights.curves[each.name])
     levels = ending_levels(*edges.vocabularies, rows, columns)
     for name, ratios, each_level in zip(ENDING_COLUMNS, weights.endings, levels, strict=True):

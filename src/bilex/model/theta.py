@@ -148,6 +148,11 @@ class PairStatistics:
     target: Vectors
     free: Floats | Indices
 
+    def weighted(self, probability: Floats) -> PairStatistics:
+        """Let each pair count as much as it is probable: sums over pairs of products of rows are weighted sums then."""
+        root = np.sqrt(probability)[:, None].astype(np.float32)
+        return PairStatistics(self.source * root, self.target * root, self.free)
+
     def with_pairs(self, source: Vectors, target: Vectors) -> PairStatistics:
         """Put more pairs of rows before these."""
         return PairStatistics(np.concatenate([source, self.source]), np.concatenate([target, self.target]), self.free)

@@ -34,8 +34,6 @@ def repeating_command(info: dict[str, Any]) -> tuple[str | None, bool]:
     words = ["bilex", "induce", *(side[0]["path"] for side in files), "--seed", seed["name"]]
     words += ["--method", method["name"], *changed]
     words += ["--limit", str(max(info["inputs"][side]["words"] for side in ("source", "target")))]
-    if configuration.get("min_confidence"):
-        words += ["--min-confidence", str(configuration["min_confidence"])]
     return shlex.join([*words, *(["--complete"] if configuration["complete"] else [])]), False
 
 

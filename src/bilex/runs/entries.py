@@ -1,27 +1,33 @@
-"""From the matching to the entries of the lexicon: their rows, scores, ranks and confidence."""
+"""From what EM learnt to the entries of the lexicon: the candidates of every word, their weights and probabilities."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bilex.confidence.assessment import EdgeEvidence, KnownTranslations, assess_entries, gather_edge_evidence
+from bilex.confidence.assessment import KnownTranslations, assess_edges
+from bilex.em.context import Context
+from bilex.em.edges import Languages, gather_edges, match_weighed
 from bilex.em.em import Fit
 from bilex.em.held_out import Choice
+from bilex.em.refinement import training_pairs
 from bilex.lexicon.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
 from bilex.matching.graph import RowPairs
 from bilex.methods import Method
-from bilex.model.evidence import FrequencyEvidence, PairWeights, SpellingEvidence, learn_weights
-from bilex.model.theta import Theta
+from bilex.model.candidates import CandidatePairs
+from bilex.model.evidence import kinds_between
+from bilex.model.forms import Vocabulary
+from bilex.model.pair_weights import WeighedEdges, weigh_edges
 from bilex.numerics.types import Indices
 from bilex.runs.prepared import Prepared
 from bilex.search.engine import Engine
 from bilex.search.lists import NeighbourLists
 from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings
-from bilex.vectors.spelling import SpellingComparison
+
+CONFIDENCE_DIGITS = 4  # as lexicon.tsv has it, so that a lexicon is the same before and after it is saved
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,29 +57,78 @@ class Learnt:
 
     def training_pairs(self) -> RowPairs:
         """Return the pairs that the maps were fitted to last."""
-        seed, method = self.prepared.seed.pairs, self.method
-        if not method.self_learning:
-            return seed
-        matched = self.fit.matching.pairs.among_frequent(method.e_step.max_rank)
-        return matched if method.supervision == "start" else matched.union(seed)
+        return training_pairs(self.fit, self.prepared.seed.pairs, self.method)
+
+    @property
+    def dictionary(self) -> KnownTranslations | None:
+        """The seed, if a person made it."""
+        seed = self.prepared.seed
+        return KnownTranslations(seed.pairs, seed.unanswered) if seed.is_dictionary else None
 
 
-def build_lexicon(learnt: Learnt, space: SharedSpace, engine: Engine, *, complete: bool) -> tuple[Lexicon, RowPairs]:
-    """Build the lexicon of the matched pairs and, if asked to, of the best neighbour of every other source word.
+def languages_of(prepared: Prepared) -> Languages:
+    """Return both languages as their evidence is measured; forms of words matter only if a dictionary teaches them."""
+    source, target = prepared.source, prepared.target
+    vocabularies = None
+    if prepared.seed.is_dictionary:
+        vocabularies = Vocabulary.of(source.words), Vocabulary.of(target.words)
+    return Languages(source.vectors, target.vectors, kinds_between(source.words, target.words), vocabularies)
 
-    Kept pairs that the matching could not contain, because a word is beyond the frequency constraint, are entries too.
+
+def weigh_candidates(
+    learnt: Learnt, space: SharedSpace, neighbours: NeighbourLists, context: Context
+) -> tuple[WeighedEdges, RowPairs]:
+    """Weigh the edges around every word, and return the pairs of the lexicon as well.
+
+    These are the matching on all evidence, if the method asks for it, or else EM's matching, whose pairs then are edges
+    too; and the pairs that a person keeps.
+    """
+    method, prior, known = learnt.method, learnt.prepared.prior, learnt.dictionary
+    matched = RowPairs() if method.evidence else learnt.fit.matching.pairs
+    edges = gather_edges(
+        languages_of(learnt.prepared),
+        space,
+        neighbours,
+        learnt.training_pairs(),
+        method.map,
+        context.engine,
+        dictionary=None if known is None else known.pairs,
+        extra=matched.union(prior.kept),
+    )
+    weighed = weigh_edges(edges, prior.capacities, None if known is None else known.pairs)
+    if method.evidence:
+        seen = weighed if method.e_step.match_all else weighed.among_frequent(method.e_step.max_rank)
+        matched = match_weighed(seen, prior).pairs
+    return weighed, matched.union(prior.kept)
+
+
+def assess_candidates(learnt: Learnt, weighed: WeighedEdges) -> tuple[CandidatePairs, dict[str, Any]]:
+    """Add to each edge the probability that it is right, and describe for ``run.json`` what that rests on.
+
+    Pairs that a person keeps are right, and those that a person forbids are wrong.
+    """
+    prior, graph = learnt.prepared.prior, weighed.graph
+    probability, about = assess_edges(graph, prior.capacities, learnt.dictionary)
+    probability[np.isin(graph.keys, prior.kept.keys(graph.n_targets))] = 1.0
+    probability[np.isin(graph.keys, prior.forbidden.keys(graph.n_targets))] = 0.0
+    return CandidatePairs.of(graph, probability), about
+
+
+def build_lexicon(
+    learnt: Learnt, pairs: RowPairs, candidates: CandidatePairs, space: SharedSpace, engine: Engine, *, complete: bool
+) -> tuple[Lexicon, RowPairs]:
+    """Build the lexicon of the matched pairs and, if asked to, of the best candidate of every other source word.
+
     Returns the rows of the entries as well.
     """
     prepared = learnt.prepared
     source, target, seed, prior = prepared.source, prepared.target, prepared.seed, prepared.prior
-    pairs = learnt.fit.matching.pairs.union(prior.kept)
     given = prior.kept if seed.reviewed else seed.pairs  # the rest of a reviewed lexicon is only a start
     from_seed = np.isin(pairs.keys(len(target)), given.keys(len(target)))
     origin = np.where(from_seed, SEED, MATCHING).tolist()
     if complete:
         rest = np.setdiff1d(np.arange(len(source)), pairs.source)
-        best = best_allowed(rest, prior.forbidden, space, engine)
-        rest, best = rest[best >= 0], best[best >= 0]
+        rest, best = best_allowed(rest, prior.forbidden, candidates)
         pairs = RowPairs(np.concatenate([pairs.source, rest]), np.concatenate([pairs.target, best]))
         origin += [RETRIEVAL] * len(rest)
     rows, columns = pairs.source, pairs.target
@@ -84,59 +139,15 @@ def build_lexicon(learnt: Learnt, space: SharedSpace, engine: Engine, *, complet
         space.rank(rows, columns, "csls", engine),
         (space.source_nearest[rows] == columns) & (space.target_nearest[columns] == rows),
         tuple(origin),
+        candidates.probabilities(pairs).astype(np.float64).round(CONFIDENCE_DIGITS),
     )
     return lexicon, pairs
 
 
-def best_allowed(rows: Indices, forbidden: RowPairs, space: SharedSpace, engine: Engine) -> Indices:
-    """Find the best CSLS neighbour of each source word that is not forbidden to it; -1 if there is none."""
-    best = space.search(rows, 1, "csls", engine).indices[:, 0].copy()
-    size = len(space.target)
-    never = forbidden.keys(size)
-    places = np.flatnonzero(np.isin(RowPairs(rows, best).keys(size), never))
-    if not len(places):
-        return best
-    most = int(np.bincount(forbidden.source).max()) + 1
-    found = space.search(rows[places], most, "csls", engine).indices
-    allowed = ~np.isin(rows[places][:, None] * size + found, never)
-    best[places] = np.where(allowed.any(axis=1), found[np.arange(len(places)), allowed.argmax(axis=1)], -1)
-    return best
-
-
-def with_confidence(
-    lexicon: Lexicon, entries: RowPairs, learnt: Learnt, evidence: EdgeEvidence
-) -> tuple[Lexicon, dict[str, Any]]:
-    """Add to each entry the probability that it is right, and describe for ``run.json`` what that rests on.
-
-    Pairs that a person gave or accepted get confidence 1; identical strings do not.
-    """
-    seed = learnt.prepared.seed
-    known = KnownTranslations(seed.pairs, seed.unanswered) if seed.is_dictionary else None
-    confidence, about = assess_entries(evidence, entries, known)
-    if seed.is_dictionary or seed.reviewed:
-        confidence = np.where([origin == SEED for origin in lexicon.origin], 1.0, confidence)
-    return replace(lexicon, confidence=confidence), about
-
-
-def weights_of_pairs(evidence: EdgeEvidence) -> PairWeights:
-    """Learn what each kind of evidence says for a pair, from the edges of the run."""
-    return learn_weights(evidence.graph, (SpellingEvidence(evidence.spelling), FrequencyEvidence()))
-
-
-def edge_evidence(entries: RowPairs, learnt: Learnt, space: SharedSpace, neighbours: NeighbourLists) -> EdgeEvidence:
-    """Gather the evidence for the entries, under maps that they themselves had no part in."""
-    source, target, trained = learnt.prepared.source, learnt.prepared.target, learnt.training_pairs()
-
-    def refit(pairs: RowPairs) -> Theta:
-        return Theta.from_pairs(source.vectors[pairs.source], target.vectors[pairs.target], learnt.method.map)
-
-    return gather_edge_evidence(
-        (source.vectors, target.vectors),
-        space,
-        neighbours,
-        entries,
-        trained,
-        refit,
-        learnt.prepared.prior.capacities,
-        SpellingComparison(source.words, target.words),
-    )
+def best_allowed(rows: Indices, forbidden: RowPairs, candidates: CandidatePairs) -> tuple[Indices, Indices]:
+    """Return the words that have a candidate which is not forbidden, and the heaviest such candidate of each."""
+    graph = candidates.graph
+    allowed = graph.where(~np.isin(graph.keys, forbidden.keys(graph.n_targets)))
+    rows = rows[np.diff(allowed.indptr)[rows] > 0]
+    order = np.lexsort((-allowed.weights, allowed.rows))
+    return rows, allowed.indices[order[allowed.indptr[rows]]]

@@ -19,10 +19,12 @@ from bilex.evaluation.translation import Direction, Gold, TranslationScore, eval
 from bilex.files.ownership import LEXICON
 from bilex.files.run_directory import (
     OPTIONAL_TENSOR,
+    read_candidates,
     read_manifest,
     read_model,
     run_directory,
     verified_file,
+    write_candidates,
     write_manifest,
     write_model,
 )
@@ -30,17 +32,15 @@ from bilex.files.tensors import pack_words, unpack_words
 from bilex.lexicon.lexicon import Lexicon
 from bilex.lexicon.text import html_table
 from bilex.matching.graph import RowPairs
-from bilex.model.evidence import PairWeights
-from bilex.model.ranking import WeightedSpace
+from bilex.model.candidates import CandidatePairs, CandidateSpace
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
-from bilex.numerics.types import Vectors
+from bilex.numerics.types import Indices, Vectors
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
 from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.fasttext import FastText
-from bilex.vectors.spelling import SpellingComparison
 from bilex.vectors.terms import Subwords, compose
 
 if TYPE_CHECKING:
@@ -51,10 +51,15 @@ AROUND = ("source_crowding", "target_crowding", "source_nearest", "target_neares
 
 @dataclass(frozen=True)
 class Translation:
-    """One answer: a word of the other language and its score."""
+    """One answer: a word of the other language, its score, and the probability that it is right.
+
+    The score is the weight in nats (``model``), the CSLS score or the cosine. The probability is that of the lexicon's
+    entries; it is 0 for a word that is no candidate, and None in older runs.
+    """
 
     word: str
     score: float
+    probability: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +72,7 @@ class Run:
     space: SharedSpace  #: Both languages in the target's space.
     lexicon: Lexicon  #: The induced pairs.
     info: dict[str, Any]  #: What ``run.json`` holds: version, configuration, inputs, iterations, why it stopped.
+    candidates: CandidatePairs | None = None  #: The candidates of every word with their weights; older runs have none.
 
     @cached_property
     def entry_rows(self) -> RowPairs:
@@ -166,9 +172,22 @@ class Run:
             (known, space.search(rows, k, retrieval, engine)),
             (made, space.search_vectors(vectors, k, retrieval, engine)),
         ):
-            for word, indices, scores in zip(asked, found.indices.tolist(), found.scores.tolist(), strict=True):
-                answers[word] = [Translation(target.words[i], score) for i, score in zip(indices, scores, strict=True)]
+            for place, word in enumerate(asked):
+                indices, scores = found.indices[place], found.scores[place].tolist()
+                likely = self._probabilities(space, source.index.get(word), indices, scores)
+                names = (target.words[column] for column in indices.tolist())
+                answers[word] = list(map(Translation, names, scores, likely))
         return [answers.get(word, []) for word in words]
+
+    def _probabilities(
+        self, space: SharedSpace, row: int | None, columns: Indices, scores: list[float]
+    ) -> Sequence[float | None]:
+        """Return the probability that each target translates a word; of one without a row only the weights tell."""
+        if not isinstance(space, CandidateSpace):
+            return [None] * len(columns)
+        if row is not None:
+            return list(space.candidates.probabilities(RowPairs(np.full(len(columns), row), columns)))
+        return [None] * len(columns)
 
     def subwords(self, model: str | os.PathLike[str] | FastText, *, reverse: bool = False) -> Subwords:
         """Read the fastText model that the source vectors (with `reverse`, the target's) came from.
@@ -235,18 +254,19 @@ class Run:
 
     @cached_property
     def weighted_space(self) -> SharedSpace:
-        """The shared space with the learnt weights of pairs; runs of version 0.1 have none."""
-        if "weights" not in self.info:
+        """The shared space with the weights of the candidates; older runs have none."""
+        if self.candidates is None:
             return self.space
+        weights = self.info.get("weights", {})
         try:
-            weights = PairWeights.from_summary(self.info["weights"])
-        except ValueError:
+            scale, log_odds = float(weights["slopes"]["csls"]), float(weights["log_odds"])
+        except (KeyError, TypeError, ValueError):
             raise BilexError("the weights in run.json are damaged; run `bilex induce` again") from None
-        return WeightedSpace.of(self.space, weights, SpellingComparison(self.source.words, self.target.words))
+        return CandidateSpace.over(self.space, self.candidates, scale, log_odds)
 
     def _retrieval(self, retrieval: str) -> str:
-        """Return how targets are ranked: by CSLS where ``model`` is asked of a run of version 0.1."""
-        return "csls" if retrieval == "model" and "weights" not in self.info else retrieval
+        """Return how targets are ranked: by CSLS where ``model`` is asked of an older run."""
+        return "csls" if retrieval == "model" and self.candidates is None else retrieval
 
     def direction(self, reverse: bool) -> Direction:
         """Return the shared space, the language that is translated from, and the other one."""
@@ -273,6 +293,8 @@ class Run:
             **{name: getattr(self.space, name) for name in AROUND},
         }
         write_model(folder, tensors, {"source": self.source.name, "target": self.target.name})
+        if self.candidates is not None:
+            write_candidates(folder, self.candidates.tensors())
         write_manifest(folder, self.info)
 
     @classmethod
@@ -292,4 +314,6 @@ class Run:
             unit(theta.map_target(target.vectors)),
             *(tensors[name] for name in AROUND),
         )
-        return cls(source, target, theta, space, lexicon, info)
+        found = read_candidates(folder, info, (len(source), len(target)))
+        candidates = None if found is None else CandidatePairs.from_tensors(found, len(target))
+        return cls(source, target, theta, space, lexicon, info, candidates)

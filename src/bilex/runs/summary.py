@@ -8,8 +8,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bilex.confidence.figures import seed_agreement
 from bilex.files.ownership import file_sha256
+from bilex.matching.graph import RowPairs
+from bilex.model.candidates import CandidatePairs
 from bilex.numerics.threads import thread_count
 from bilex.runs.entries import Learnt
 from bilex.search.engine import Engine
@@ -18,16 +22,21 @@ from bilex.seeds.seed import SEED_NAMES, UNSUPERVISED
 from bilex.vectors.embeddings import Embeddings
 from bilex.version import __version__
 
+MAX_DENIED_PROBABILITY = 0.01
+MAX_CONTRADICTED = 10
 
-def summarise_run(learnt: Learnt, space: SharedSpace, engine: Engine) -> dict[str, Any]:
-    """Describe what was learnt from what and how."""
+
+def summarise_run(
+    learnt: Learnt, pairs: RowPairs, candidates: CandidatePairs, space: SharedSpace, engine: Engine
+) -> dict[str, Any]:
+    """Describe what was learnt from what and how; `pairs` are those of the lexicon."""
     prepared, fit = learnt.prepared, learnt.fit
     summary: dict[str, Any] = {
         "version": __version__,
         "versions": {"python": platform.python_version(), **{name: version(name) for name in ("numpy", "numba")}},
         "configuration": {
             "method": asdict(learnt.method),
-            "seed": summarise_seed(learnt, space, engine),
+            "seed": summarise_seed(learnt, pairs, candidates, space, engine),
             "kept": len(prepared.seed.kept),
             "forbidden": len(prepared.seed.forbidden),
             "engine": type(engine).__name__,
@@ -36,7 +45,7 @@ def summarise_run(learnt: Learnt, space: SharedSpace, engine: Engine) -> dict[st
         "threads": getattr(engine, "threads", thread_count()),
         "choices": [asdict(choice) for choice in learnt.choices],
         "stopped": fit.stopped,
-        "pairs": len(fit.matching),
+        "pairs": len(pairs),
         "iterations": [asdict(iteration) for iteration in fit.iterations],
     }
     if prepared.seed.settled:  # so that the review of this run can go on from there
@@ -51,18 +60,31 @@ def summarise_vectors(side: Embeddings) -> dict[str, Any]:
     return {"name": side.name, "words": len(side), "dimension": side.dimension, "files": files}
 
 
-def summarise_seed(learnt: Learnt, space: SharedSpace, engine: Engine) -> dict[str, Any]:
-    """Describe the seed, and count how much of it the run agrees with."""
-    seed, method, matching = learnt.prepared.seed, learnt.method, learnt.fit.matching
+def summarise_seed(
+    learnt: Learnt, pairs: RowPairs, candidates: CandidatePairs, space: SharedSpace, engine: Engine
+) -> dict[str, Any]:
+    """Describe the seed, count how much of it the run agrees with, and name the pairs that it contradicts most."""
+    seed, method = learnt.prepared.seed, learnt.method
     is_file = seed.name not in SEED_NAMES and Path(seed.name).is_file()
     max_rank = method.e_step.max_rank if method.self_learning else None
     agreement = None  # with a coupling of the vectors alone, which is mostly wrong, it would mean nothing
     if seed.name != UNSUPERVISED:
-        agreement = seed_agreement(seed.pairs, matching.pairs, max_rank, space, engine)
+        agreement = seed_agreement(seed.pairs, pairs, max_rank, space, engine)
     return {
         "name": seed.name,
         "given": seed.given,
         "used": len(seed),
         **({"sha256": file_sha256(seed.name)} if is_file else {}),
         "agreement": agreement,
+        **({"contradicted": contradicted_pairs(learnt, candidates)} if seed.is_dictionary else {}),
     }
+
+
+def contradicted_pairs(learnt: Learnt, candidates: CandidatePairs) -> list[list[str]]:
+    """Return the dictionary's pairs of frequent words that the run finds least probable, if it denies them."""
+    source, target, seed = learnt.source, learnt.target, learnt.prepared.seed.pairs
+    probable = np.zeros(len(source))  # of any of the word's translations
+    np.add.at(probable, seed.source, candidates.probabilities(seed))
+    denied = [row for row in np.unique(seed.source).tolist() if probable[row] < MAX_DENIED_PROBABILITY]
+    first = dict(zip(seed.source[::-1].tolist(), seed.target[::-1].tolist(), strict=True))
+    return [[source.words[row], target.words[first[row]]] for row in denied[:MAX_CONTRADICTED]]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilex.confidence.rivals_kernel import top_two
+from bilex.model.rivals_kernel import top_two
 
 
 @settings(max_examples=50)

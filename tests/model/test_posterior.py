@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bilex.confidence.assessment import edge_posterior
+from bilex.model.posterior import edge_posterior
 from bilex.em.sinkhorn_kernel import balance
 from bilex.matching.graph import Capacities, Graph
 from bilex.matching.solver import solve

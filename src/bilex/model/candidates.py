@@ -1,0 +1,167 @@
+"""The candidates of every word with their weights and probabilities: what lexicon, translations and exports speak from.
+
+A run keeps them. `CandidateSpace` ranks by them (the retrieval ``model``): a word's candidates by their weight, the
+rest after them by CSLS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilex.matching.graph import Graph, RowPairs
+from bilex.numerics.types import Floats, Indices, Vectors
+from bilex.search.engine import Engine, Neighbours
+from bilex.search.space import SharedSpace
+
+MODEL_RETRIEVAL = "model"
+
+
+@dataclass(frozen=True, eq=False)
+class CandidatePairs:
+    """Edges with their weights in nats and their probabilities, as precise as a run's file holds them."""
+
+    graph: Graph
+    probability: Floats
+
+    @classmethod
+    def of(cls, graph: Graph, probability: Floats) -> CandidatePairs:
+        """Round both to what the file holds."""
+        weights = graph.weights.astype(np.float32).astype(np.float64)
+        return cls(replace(graph, weights=weights), probability.astype(np.float32).astype(np.float64))
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return it as its file holds it."""
+        graph = self.graph
+        return {
+            "indptr": graph.indptr,
+            "targets": graph.indices,
+            "weights": graph.weights,
+            "probability": self.probability,
+        }
+
+    @classmethod
+    def from_tensors(cls, tensors: Mapping[str, NDArray[Any]], n_targets: int) -> CandidatePairs:
+        """Read what `tensors` returned."""
+        targets, weights = tensors["targets"].astype(np.int64), tensors["weights"].astype(np.float64)
+        return cls(Graph(tensors["indptr"], targets, weights, n_targets), tensors["probability"].astype(np.float64))
+
+    def find(self, pairs: RowPairs) -> Indices:
+        """Return the edge of each pair; -1 for a pair that is no candidate."""
+        keys, wanted = self._keys, pairs.keys(self.graph.n_targets)
+        if not len(keys):
+            return np.full(len(wanted), -1)
+        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[places] == wanted, places, -1)
+
+    @cached_property
+    def _keys(self) -> Indices:
+        return self.graph.keys
+
+    def probabilities(self, pairs: RowPairs) -> Floats:
+        """Return the probability of each pair; 0 for a pair that is no candidate."""
+        edges = self.find(pairs)
+        return np.where(edges >= 0, self.probability[edges], 0.0) if len(self.probability) else np.zeros(len(edges))
+
+    def above(self, least: float) -> RowPairs:
+        """Return the pairs that are at least that probable."""
+        likely = self.probability >= least
+        return RowPairs(self.graph.rows[likely], self.graph.indices[likely])
+
+    @cached_property
+    def ranks(self) -> Indices:
+        """The place of each edge, from 1, among those of its source word, by weight."""
+        graph = self.graph
+        order = np.lexsort((graph.indices, -graph.weights, graph.rows))
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(1, len(order) + 1) - graph.indptr[graph.rows[order]]
+        return ranks
+
+    def mirrored(self) -> CandidatePairs:
+        """Exchange source and target."""
+        graph = self.graph
+        order = np.lexsort((graph.rows, graph.indices))
+        indptr = np.searchsorted(graph.indices[order], np.arange(graph.n_targets + 1))
+        turned = Graph(indptr.astype(np.int64), graph.rows[order], graph.weights[order], graph.n_sources)
+        return CandidatePairs(turned, self.probability[order])
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateSpace(SharedSpace):
+    """A shared space that also knows the retrieval ``model``: by the weights of the candidates."""
+
+    candidates: CandidatePairs
+    scale: float  # nats per unit of CSLS, for words that are no candidates
+    log_odds: float
+
+    @classmethod
+    def over(cls, space: SharedSpace, candidates: CandidatePairs, scale: float, log_odds: float) -> CandidateSpace:
+        """Add the candidates to a space."""
+        return cls(**vars(space), candidates=candidates, scale=scale, log_odds=log_odds)
+
+    def mirrored(self) -> CandidateSpace:
+        """Exchange source and target."""
+        return CandidateSpace.over(super().mirrored(), self.candidates.mirrored(), self.scale, self.log_odds)
+
+    def search(self, rows: Indices, k: int, retrieval: str, engine: Engine) -> Neighbours:
+        """Find the k best targets of the given source words."""
+        if retrieval != MODEL_RETRIEVAL:
+            return super().search(rows, k, retrieval, engine)
+        graph, ranks = self.candidates.graph, self.candidates.ranks
+        k = min(k, len(self.target))
+        listed = np.minimum(np.diff(graph.indptr)[rows], k)
+        indices, weights = np.full((len(rows), k), -1), np.zeros((len(rows), k))
+        for place, row in enumerate(rows.tolist()):
+            own = slice(graph.indptr[row], graph.indptr[row + 1])
+            order = np.argsort(ranks[own])[:k]
+            indices[place, : len(order)] = graph.indices[own][order]
+            weights[place, : len(order)] = graph.weights[own][order]
+        short = np.flatnonzero(listed < k)
+        if len(short):
+            found = super().search(rows[short], min(2 * k, len(self.target)), "csls", engine)
+            for place, near, scores in zip(short.tolist(), found.indices, found.scores, strict=True):
+                new = np.flatnonzero(~np.isin(near, indices[place]))[: k - listed[place]]
+                rest = slice(listed[place], listed[place] + len(new))
+                indices[place, rest] = near[new]
+                weights[place, rest] = self._below(rows[place], self.scale * scores[new] + self.log_odds)
+        return Neighbours(indices, weights)
+
+    def _below(self, row: int, weights: Floats) -> Floats:
+        """Return weights no larger than those of the word's candidates."""
+        own = self.candidates.graph.weights[slice(*self.candidates.graph.indptr[row : row + 2])]
+        return np.asarray(np.minimum(weights, own.min(initial=np.inf)))
+
+    def search_vectors(self, vectors: Vectors, k: int, retrieval: str, engine: Engine) -> Neighbours:
+        """Find the k best targets of unit vectors that are not source words; only the vectors speak for these."""
+        if retrieval != MODEL_RETRIEVAL:
+            return super().search_vectors(vectors, k, retrieval, engine)
+        found = super().search_vectors(vectors, k, "csls", engine)
+        return Neighbours(found.indices, self.scale * found.scores + self.log_odds)
+
+    def scores(self, rows: Indices, columns: Indices, retrieval: str) -> Floats:
+        """Compute the score of each pair."""
+        if retrieval != MODEL_RETRIEVAL:
+            return super().scores(rows, columns, retrieval)
+        edges, weights = self.candidates.find(RowPairs(rows, columns)), self.candidates.graph.weights
+        found = np.where(edges >= 0, weights[edges], 0.0) if len(weights) else np.zeros(len(rows))
+        others = np.flatnonzero(edges < 0)
+        csls = self.scale * super().scores(rows[others], columns[others], "csls") + self.log_odds
+        found[others] = [self._below(row, weight) for row, weight in zip(rows[others].tolist(), csls, strict=True)]
+        return found
+
+    def rank(self, rows: Indices, chosen: Indices, retrieval: str, engine: Engine) -> Indices:
+        """Find the place of each chosen target, from 1, among all targets of its source word."""
+        if retrieval != MODEL_RETRIEVAL:
+            return super().rank(rows, chosen, retrieval, engine)
+        edges, ranks = self.candidates.find(RowPairs(rows, chosen)), np.zeros(len(rows), np.int64)
+        listed = edges >= 0
+        ranks[listed] = self.candidates.ranks[edges[listed]]
+        rest = np.flatnonzero(~listed)
+        after = np.diff(self.candidates.graph.indptr)[rows[rest]] + 1
+        ranks[rest] = np.maximum(super().rank(rows[rest], chosen[rest], "csls", engine), after)
+        return ranks
