@@ -18,7 +18,7 @@ import numpy as np
 from bilex.matching.graph import Graph, Matching, RowPairs
 from bilex.matching.solver import solve
 from bilex.methods import MIN_LISTED, MapConfig
-from bilex.model.evidence import Evidence, Measured
+from bilex.model.evidence import Evidence, Flags, Measured
 from bilex.model.forms import Vocabulary
 from bilex.model.pair_weights import FOLDS, CandidateEdges, WeighedEdges
 from bilex.model.prior import Prior
@@ -76,7 +76,7 @@ def gather_edges(
             targets = space.target if theta.target_map is None else unit(theta.map_target(languages.target))
         mapped = np.ascontiguousarray(mapped)
         own = np.arange(fold, shape[0], FOLDS)
-        rows, columns = edges_of_fold(own, known, neighbours, extra)
+        rows, columns = edges_of_fold(fold, own[~known[own]], known, neighbours, extra)
         taught = own[known[own]]
         if len(taught):
             found = engine.top_k(mapped[taught // FOLDS], targets, min(DICTIONARY_NEIGHBOURS, shape[1]))
@@ -112,10 +112,12 @@ def score_edges(queries: Vectors, targets: Vectors, rows: Indices, columns: Indi
 
 
 def edges_of_fold(
-    own: Indices, known: np.ndarray, neighbours: NeighbourLists, extra: RowPairs | None
+    fold: int, unknown: Indices, known: Flags, neighbours: NeighbourLists, extra: RowPairs | None
 ) -> tuple[Indices, Indices]:
-    """Return the edges of a fold's source words: their neighbours, whose neighbours they are, and the extra pairs."""
-    fold, unknown = own[0] % FOLDS if len(own) else 0, own[~known[own]]
+    """Return the edges of a fold's source words: neighbours in either direction, and the extra pairs.
+
+    The neighbours of `known` words are not used; `unknown` are the other words of the fold.
+    """
     back = neighbours.of_target.ravel()
     behind = np.repeat(np.arange(len(neighbours.of_target)), neighbours.of_target.shape[1])
     theirs = (back % FOLDS == fold) & ~known[back]

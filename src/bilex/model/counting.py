@@ -32,6 +32,7 @@ from bilex.numerics.types import Floats, Indices
 WORST_RIVALS = 0.1  # the share of the rivals that their evidence speaks most against
 RIGHT_AMONG_WORST = 0.1  # how often right pairs are as bad, beside rivals
 MAX_RATIO, MIN_RATIO = 6.0, -3.0  # nats: one kind of evidence says no more for a pair, and no less against it
+USUAL_PURITY, PURITY_SPREAD = 0.5, 0.3  # before anything is counted: it could be almost any
 MAX_PURITY, MIN_PURITY = 0.99, 0.05  # counts cannot tell purities beyond these apart
 START_SCALE, START_OFFSET = 15.0, -2.0  # Newton's method ends in the same place from others
 MIN_SCALE = 1.0  # however weak the vectors, they decide where the other evidence is the same
@@ -66,15 +67,16 @@ def count_weights(graph: Graph, evidence: Sequence[Measured]) -> CountedWeights:
     first, other_first = heaviest_of(graph.weights, graph.rows), heaviest_of(graph.weights, graph.indices)
     chosen, passed_over = first & other_first & (graph.weights > 0), ~first & ~other_first
     purity, deviation = estimate_purity(graph, evidence, chosen, passed_over)
-    bounded = bounded_purity(purity)
+    bounded = bounded_purity(purity, deviation)
     curves = {each.name: decontaminate(log_ratio(each, chosen, passed_over), bounded) for each in evidence}
     total = np.sum([each.nats(curves[each.name]) for each in evidence], axis=0)
     return CountedWeights(learn_scale(graph, total), curves, purity, deviation)
 
 
-def bounded_purity(purity: float) -> float:
-    """Return the purity within what counts can tell."""
-    return float(np.clip(purity, MIN_PURITY, MAX_PURITY))
+def bounded_purity(purity: float, deviation: float) -> float:
+    """Return the purity as far as counts can tell it: few pairs say little, and extremes cannot be told apart."""
+    trust = PURITY_SPREAD**2 / (PURITY_SPREAD**2 + deviation**2)
+    return float(np.clip(trust * purity + (1 - trust) * USUAL_PURITY, MIN_PURITY, MAX_PURITY))
 
 
 def heaviest_of(weights: Floats, words: Indices) -> Flags:
@@ -203,5 +205,5 @@ def learn_log_odds(graph: Graph, weights: Floats, purity: float, capacities: Cap
         middle = (low + high) / 2
         probable = worthwhile_posterior(replace(graph, weights=weights + middle), capacities, ROUGH_TOLERANCE)
         share = probable[words[graph.rows]].sum() / words.sum()
-        low, high = (low, middle) if share > bounded_purity(purity) else (middle, high)
+        low, high = (low, middle) if share > purity else (middle, high)
     return (low + high) / 2

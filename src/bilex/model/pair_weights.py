@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bilex.matching.graph import Capacities, Graph, RowPairs
-from bilex.model.counting import CountedWeights, count_weights, learn_log_odds
+from bilex.model.counting import CountedWeights, bounded_purity, count_weights, learn_log_odds
 from bilex.model.evidence import Flags, Measured
 from bilex.model.forms import (
     ENDING_COLUMNS,
@@ -124,7 +124,7 @@ def weigh_edges(edges: CandidateEdges, capacities: Capacities, dictionary: RowPa
     weights, nats = weigh_counted(edges, counted)
     if dictionary is not None and edges.vocabularies is not None:
         weights, nats = teach(edges, weights, nats, dictionary)
-    log_odds = learn_log_odds(edges.graph, nats, counted.purity, capacities)
+    log_odds = learn_log_odds(edges.graph, nats, bounded_purity(counted.purity, counted.deviation), capacities)
     return WeighedEdges(replace(edges.graph, weights=nats + log_odds), replace(weights, log_odds=log_odds))
 
 
