@@ -1,8 +1,4 @@
-"""Learn the shipped calibration, and measure how well calibrated lexicons are.
-
-``python -m tools.confidence learn DATA`` learns `bilex.confidence.assessment.SHIPPED_CALIBRATION` from runs of the
-default method from 25 pairs of MUSE's train files; the other words of these files label the entries. It also prints how
-well the calibration of the other pairs of languages fits each run.
+"""Measure how well calibrated lexicons are.
 
 ``python -m tools.confidence measure DATA`` writes the figures of docs/confidence.md: English-French and English-Finnish
 from 5,000 and from 25 pairs of MUSE's train file, with the default method. Entries of the lexicon whose source word is
@@ -16,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,15 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex import Lexicon, induce, load
-from bilex.confidence.assessment import EVIDENCE_FEATURES
-from bilex.confidence.calibration import Calibration, calibration_error, fit_calibration, reliability_bins
-from bilex.em.context import Context
-from bilex.induction import learn
-from bilex.methods import DEFAULT_METHOD, find_method
+from bilex.confidence.calibration import calibration_error, reliability_bins
 from bilex.numerics.types import Floats
-from bilex.runs.entries import build_lexicon, edge_evidence
-from bilex.runs.prepared import prepare
-from bilex.search.local import LocalEngine
 from bilex.seeds.dictionaries import read_pairs
 from bilex.vectors.embeddings import Embeddings
 
@@ -60,46 +48,6 @@ def labels(lexicon: Lexicon, words: WordPairs) -> tuple[NDArray[np.bool_], NDArr
     return np.array([pair[0] in asked for pair in pairs]), np.array([pair in right for pair in pairs])
 
 
-def learn_shipped(data: Path) -> None:
-    """Print the coefficients for `bilex.confidence.assessment.SHIPPED_CALIBRATION`."""
-    engine, features, right = LocalEngine(), dict[str, Floats](), dict[str, NDArray[np.bool_]]()
-    for pair in LEARNING_PAIRS:
-        source, target = read(data, pair)
-        words = read_pairs(str(data / "dictionaries" / f"{pair}.0-5000.txt"))
-        seed = sample_pairs(words, SMALL_SEED, source, target)
-        given = {source for source, _ in seed}
-        learnt = learn(prepare(source, target, seed, find_method(DEFAULT_METHOD)), Context(engine))
-        space, neighbours = learnt.shared_space(engine)
-        lexicon, entries = build_lexicon(learnt, space, engine, complete=True)
-        found = edge_evidence(entries, learnt, space, neighbours)
-        edges = found.find_edges(entries)
-        known, correct = labels(lexicon, [each for each in words if each[0] not in given])
-        features[pair], right[pair] = found.features(edges)[known], correct[known]
-        print(f"{pair}: {known.sum()} entries, {correct[known].mean():.3f} right", file=sys.stderr, flush=True)
-    for pair in LEARNING_PAIRS:
-        others = [other for other in LEARNING_PAIRS if set(other.split("-")) != set(pair.split("-"))]
-        taught = fit([features[other] for other in others], [right[other] for other in others])
-        error = calibration_error(taught.probability(features[pair]), right[pair])
-        print(f"{pair}: error {error:.3f} under the calibration of {', '.join(others)}", file=sys.stderr)
-    show(fit(list(features.values()), list(right.values())))
-
-
-def fit(features: Sequence[Floats], right: Sequence[NDArray[np.bool_]]) -> Calibration:
-    """Fit a calibration to the examples of several runs."""
-    every = np.concatenate(features)
-    spread, width = every.std(axis=0), every.shape[1]
-    start = Calibration(0.0, np.zeros(width), every.mean(axis=0), np.where(spread > 0, spread, 1.0))
-    return fit_calibration(every, np.concatenate(right), start, prior_examples=10)
-
-
-def show(found: Calibration) -> None:
-    """Print a calibration as code."""
-    print(f"    {found.intercept:.3f},")
-    for name in ("coefficients", "centre", "spread"):
-        print(f"    np.array([{', '.join(f'{value:.3f}' for value in getattr(found, name))}]),")
-    print(f"# {', '.join(EVIDENCE_FEATURES)}")
-
-
 def measure(data: Path) -> None:
     """Measure the runs on the test words and write the figures into the documentation."""
     records = [measured(data, pair, size) for pair, size in CASES]
@@ -112,7 +60,13 @@ def measured(data: Path, pair: str, size: int) -> dict[str, Any]:
     """Make one run, and compare the confidence of its entries with the test words."""
     source, target = read(data, pair)
     train, test = (read_pairs(str(data / "dictionaries" / f"{pair}.{part}.txt")) for part in ("0-5000", "5000-6500"))
-    run = induce(source, target, train if size == 5000 else sample_pairs(train, size, source, target), complete=True)
+    run = induce(
+        source,
+        target,
+        train if size == 5000 else sample_pairs(train, size, source, target),
+        complete=True,
+        min_confidence=0,
+    )
     covered = {s for s, t in test if t in target}
     known, right = labels(run.lexicon, test)
     matched = np.array([origin != "retrieval" for origin in run.lexicon.origin])
@@ -205,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     actions = parser.add_subparsers(dest="action", required=True)
-    work = {"learn": learn_shipped, "measure": measure}
+    work = {"measure": measure}
     for action in work:
         actions.add_parser(action).add_argument("data", type=Path)
     options = parser.parse_args(arguments)

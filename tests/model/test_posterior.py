@@ -7,10 +7,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bilex.model.posterior import edge_posterior
 from bilex.em.sinkhorn_kernel import balance
 from bilex.matching.graph import Capacities, Graph
 from bilex.matching.solver import solve
+from bilex.model.posterior import edge_posterior
 from bilex.model.prior import CAPACITIES
 from bilex.numerics.types import Floats
 from tests import oracles

@@ -26,7 +26,8 @@ from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine
-from bilex.search.space import CROWDING_NEIGHBOURS, NeighbourLists, SharedSpace
+from bilex.search.lists import NeighbourLists
+from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
 
 DICTIONARY_NEIGHBOURS = 20  # of a dictionary's word: as many as other words have edges, by neighbours of both sides
 LISTING_ODDS = float(np.log(1 / MIN_LISTED - 1))  # what an entry has to outweigh is this much less than no entry
