@@ -33,7 +33,7 @@ AS_PYTHON = (
     "tests/search/test_int8_kernel.py",
     "tests/search/test_reuse.py",
     "tests/vectors/test_text.py",
-    "tests/confidence/test_posterior.py",
+    "tests/model/test_posterior.py",
     "tests/web/test_lookup.py",
     # Compiled code is silent when a number overflows, numpy's is not, and these count the warnings.
     "--deselect=tests/vectors/test_text.py::test_words_with_spaces_keep_them",

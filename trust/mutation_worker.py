@@ -51,7 +51,7 @@ TESTS = (
     "tests/matching",
     "tests/em",
     "tests/numerics",
-    "tests/confidence/test_posterior.py",
+    "tests/model/test_posterior.py",
     "tests/runs/test_checkpoints.py",
     "tests/search/test_space.py",
     "tests/test_methods.py",
