@@ -183,6 +183,20 @@ def read_fasttext(reader: Reader, data: bytes) -> None:
     assert vector is None or np.isfinite(vector).all()
 
 
+def read_tokens(reader: Reader, data: bytes) -> None:
+    """Read the tokens of a matrix of three rows, in the one format or the other by the first byte."""
+    from safetensors.numpy import save_file
+
+    folder = reader.folder / "model"
+    if not folder.exists():
+        folder.mkdir()
+        save_file({"embeddings": np.ones((3, 2), np.float32)}, folder / "model.safetensors")
+    names = ["tokenizer.json", "vocab.json"][:: -1 if data[:1] > b"\x7f" else 1]
+    (folder / names[1]).unlink(missing_ok=True)
+    reader.write(f"model/{names[0]}", data[1:])
+    load(str(folder))
+
+
 def read_npy(reader: Reader, data: bytes) -> None:
     """Take the number of words from the first byte; put the magic and the header's length before the rest, if even."""
     reader.write("a.vocab", b"".join(b"%d\n" % word for word in range(data[0] % 5 if data else 0)))
@@ -285,6 +299,7 @@ TARGETS: dict[str, Callable[[Reader, bytes], None]] = {
     "gzip": read_gzip,
     "word2vec": read_word2vec,
     "fasttext": read_fasttext,
+    "tokens": read_tokens,
     "npy": read_npy,
     "vocabulary": read_vocabulary,
     "safetensors": read_safetensors,
@@ -355,6 +370,13 @@ def examples(name: str, folder: Path) -> list[bytes]:
         "gzip": [b"\1\0" + VEC, b"\3\x30" + VEC, b"\5\0" + VEC, b"\0\0" + gzip.compress(VEC, mtime=0)],
         "word2vec": [binary, b"2 2\na " + struct.pack("<2f", 1, 2) + b"b " + struct.pack("<2f", 3, -4)],
         "fasttext": [b"\1" + model, b"\0a b\xc3\xa9\n" + struct.pack("<10f", *range(10))],
+        "tokens": [
+            b'\0{"model":{"vocab":{"[PAD]":0,"##a":1,"b":2}}}',
+            '\0{"model":{"vocab":[["▁a",-1.5],["b",0]]},"added_tokens":[{"id":2,"content":"<s>","special":true}]}'.encode(),
+            '\0{"model":{"vocab":{"Ġa":0,"ĠÃ©":1,"b":2}}}'.encode(),
+            b'\xff["a","b","c"]',
+            b'\xff{"a":0,"b":2,"c":1}',
+        ],
         "npy": [b"\2" + npy, b"\2" + npy.replace(b"<f4", b">f2").replace(b"False", b"True")],
         "vocabulary": [b"a\nb\nc\n", b"a 10\nb 9\nc 8\n", b"a\t10\r\nb\t9\r\n\r\n\r\n"],
         "safetensors": [b"\0" + packed, b"\0" + packed.replace(b"F32", b"BF16").replace(b"[2, 2]", b"[2, 4]")],

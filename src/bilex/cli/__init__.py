@@ -22,6 +22,7 @@ from bilex.cli.evaluation import compare, evaluate, hubness, similarity
 from bilex.cli.experiments import reproduce, sweep
 from bilex.cli.explore import explore
 from bilex.cli.export import export
+from bilex.cli.fetch import fetch
 from bilex.cli.induce import induce
 from bilex.cli.induce_many import induce_many
 from bilex.cli.interrupts import exit_message, install_signal_handlers, received
@@ -83,7 +84,7 @@ def bilex(context: click.Context) -> None:
 
 
 for command in (  # in the order in which a person comes to need them
-    *(demo, induce, induce_many, report, translate, explore, export, align, vectors),
+    *(demo, induce, induce_many, report, translate, explore, export, align, vectors, fetch),
     *(evaluate, compare, similarity, hubness, reproduce, sweep, doctor),
 ):
     bilex.add_command(command)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bilex.errors import BilexError, BilexWarning
 from bilex.vectors.cleaning import Loaded
+from bilex.vectors.hub import SCHEME, repository_name, resolve
 from bilex.vectors.normalisation import normalise_rows
 from bilex.vectors.readers import check_limit, read_vectors
 from bilex.vectors.writers import write_vectors
@@ -125,7 +126,8 @@ def load(
     ----------
     path
         A file: word2vec, fastText or GloVe text or word2vec binary, plain or gzipped; ``.npy``,
-        ``.safetensors`` or a fastText model. Or an object: `Embeddings`, or anything with ``vectors`` and either
+        ``.safetensors``, a fastText model, a folder of model2vec or staticvectors, or ``hf://OWNER/NAME``, which
+        ``bilex fetch`` has brought. Or an object: `Embeddings`, or anything with ``vectors`` and either
         ``index_to_key``, as gensim's ``KeyedVectors`` has, or ``words``.
     limit
         How many words to read from the top, where the most frequent ones are; None reads all.
@@ -145,7 +147,7 @@ def load(
     """
     check_limit(limit)
     if isinstance(path, str | os.PathLike):
-        loaded, label, name = read_vectors(path, limit, vocabulary), os.fspath(path), short_name(path)
+        loaded, label, name = read_vectors(resolve(path), limit, vocabulary), os.fspath(path), short_name(path)
     elif isinstance(path, Embeddings):
         return path.top(limit)
     else:
@@ -179,4 +181,5 @@ def read_object(source: Any, limit: int | None) -> Loaded:
 
 def short_name(path: str | os.PathLike[str]) -> str:
     """Return the file's name without folder and endings: ``en`` for ``vectors/en.vec.gz``."""
-    return Path(os.fspath(path).removesuffix(".gz")).stem
+    text = os.fspath(path)
+    return repository_name(text) if text.startswith(SCHEME) else Path(text.removesuffix(".gz")).stem

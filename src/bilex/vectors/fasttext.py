@@ -22,6 +22,7 @@ from bilex.errors import InputError
 from bilex.files.streams import FASTTEXT_MAGIC, MAX_WORD_BYTES, ByteStream
 from bilex.numerics.types import Indices
 from bilex.vectors.cleaning import Collector, Loaded, check_finite, decode_words
+from bilex.vectors.hub import resolve
 
 # magic, version; dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn, maxn, lrUpdateRate; t;
 # words and labels together, words, labels; tokens, pruned
@@ -100,7 +101,7 @@ class FastText:
 
 def open_fasttext(path: str | os.PathLike[str]) -> FastText:
     """Open a model, which has to be whole and of an unsupervised kind."""
-    with ByteStream(path) as stream:
+    with ByteStream(resolve(path)) as stream:
         return _open(stream)
 
 

@@ -22,6 +22,11 @@ def read_vectors(
 ) -> Loaded:
     """Read the first ``limit`` word vectors of a file in any of the formats; see `bilex.load`."""
     check_limit(limit)
+    if Path(path).is_dir():
+        from bilex.vectors.tokens import is_model_folder, read_model_folder
+
+        if is_model_folder(path):
+            return read_model_folder(path, limit, vocabulary)
     with ByteStream(path) as stream:
         if stream.head.startswith(FASTTEXT_MAGIC) and vocabulary is None:
             from bilex.vectors.fasttext import read_fasttext
