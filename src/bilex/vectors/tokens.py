@@ -2,8 +2,8 @@
 
 The matrix is ``model.safetensors``; row i is the token i of ``tokenizer.json`` or ``vocab.json``. Tokenizers know
 pieces of words as well as words, and mark which is which (WordPiece ``##``, SentencePiece ``▁``, byte-level BPE ``Ġ``);
-only whole words are kept. Their order is the tokenizer's, which is only roughly that of frequency: a word list, the most
-frequent word first, puts them in order. It is given, or it is ``FOLDER.words`` beside the folder.
+only whole words are kept. Their order is the tokenizer's, which is only roughly that of frequency: a word list, the
+most frequent word first, puts them in order. It is given, or it is ``FOLDER.words`` beside the folder.
 """
 
 from __future__ import annotations
