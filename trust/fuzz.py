@@ -132,6 +132,9 @@ def measure(rows: int) -> list[list[Any]]:
             ("half.npy", "vectors"),
             ("a.safetensors", "vectors"),
             ("dictionary", "pairs"),
+            ("dictionary.csv", "pairs"),
+            ("dictionary.jsonl", "pairs"),
+            ("dictionary.tei", "pairs"),
             ("similarity", "similarity"),
             ("run", "run"),
         ):
@@ -167,4 +170,12 @@ def make_files(folder: Path, rows: int) -> None:
         (folder / f"{name}.vocab").write_text("\n".join(words) + "\n")
     many = [f"{word}x{copy}" for copy in range(10) for word in words]
     (folder / "dictionary").write_text("".join(f"{word} mot{word}\n" for word in many))
+    (folder / "dictionary.csv").write_text("source,target\n" + "".join(f"{word},mot{word}\n" for word in many))
+    translation = '"translations":[{"code":"fr","word":'
+    with (folder / "dictionary.jsonl").open("w") as file:
+        file.writelines(f'{{"word":"{word}","lang_code":"en",{translation}"mot{word}"}}]}}\n' for word in many)
+    with (folder / "dictionary.tei").open("w") as file:
+        file.write("<TEI>")
+        file.writelines(f"<entry><orth>{w}</orth><cit type='trans'><quote>mot{w}</quote></cit></entry>\n" for w in many)
+        file.write("</TEI>")
     (folder / "similarity").write_text("".join(f"{word}\tmot{word}\t2.5\n" for word in many))

@@ -27,6 +27,7 @@ __all__ = ["LONGEST", "TARGETS", "Reader", "examples", "fasttext_model", "shrink
 
 VEC = b"3 2\nthe 0.25 -0.5\nof 1e-3 2\nNew York +.5 4.\n"
 HEADER = b"source\ttarget\tscore\trank\tmutual\torigin\n"
+WIKTEXTRACT = b'{"word":"talo","lang_code":"fi","lang":"Finnish","senses":[{"glosses":["house"]}]}\n'
 LAYOUT = b"vectors = '{language}.vec'\ntest = '{source}-{target}.txt'\n"
 SWEEP = b"""data = "d"
 pairs = ["en-fr"]
@@ -64,6 +65,7 @@ def shrink_buffers(change: Callable[[Any, str, Any], None] = setattr) -> None:
     """Make the readers' buffers and limits tiny."""
     from bilex.files import lines, streams
     from bilex.search import local
+    from bilex.seeds import freedict, wiktextract
     from bilex.vectors import text, word2vec
 
     changes: dict[Any, dict[str, Any]] = {
@@ -81,6 +83,8 @@ def shrink_buffers(change: Callable[[Any, str, Any], None] = setattr) -> None:
             "MAX_LINE_BYTES": 80,
             "MAX_LIST_BYTES": 300,
         },
+        freedict: {"XML_PIECE_BYTES": 50, "MAX_WORD_BYTES": 20, "MAX_XML_DEPTH": 8},
+        wiktextract: {"MAX_VECTOR_BYTES": 120, "MAX_EXTRACT_BYTES": 500},
         text: {"MAX_WORD_BYTES": 20, "ThreadPoolExecutor": Inline},
         local: {"ThreadPoolExecutor": Inline},
     }
@@ -235,6 +239,35 @@ def read_dictionary(reader: Reader, data: bytes) -> None:
     assert pairs and all(source and target for source, target in pairs)
 
 
+def read_table(reader: Reader, data: bytes) -> None:
+    """Read a table; the columns are named unless the first byte is odd."""
+    from bilex.seeds.dictionaries import read_pairs
+
+    path = reader.write("a.csv", data[1:])
+    pairs = read_pairs(path if data and data[0] & 1 else f"{path}:en:fi")
+    assert pairs and all(source and target for source, target in pairs)
+
+
+def read_wiktextract(reader: Reader, data: bytes) -> None:
+    """Read an extract of Wiktionary; each line is completed to an object with a language unless it starts with one."""
+    from bilex.seeds.dictionaries import read_pairs
+
+    lines = (line if line[:1] in b"{" else b'{"lang_code":"en",' + line + b"}" for line in data.split(b"\n"))
+    pairs = read_pairs(reader.write("a.jsonl", b"\n".join(lines)), ("en", "fi"))
+    assert pairs and all(source and target for source, target in pairs)
+
+
+def read_freedict(reader: Reader, data: bytes) -> None:
+    """Read TEI; the bytes are the content of the body unless the first one is odd."""
+    from bilex.seeds.dictionaries import read_pairs
+
+    content = data[1:]
+    if data and not data[0] & 1:
+        content = b"<TEI><text><body>" + content + b"</body></text></TEI>"
+    pairs = read_pairs(reader.write("a.tei", content), ("en", "fi"))
+    assert pairs and all(source and target for source, target in pairs)
+
+
 def read_similarity(reader: Reader, data: bytes) -> None:
     from bilex.evaluation.similarity import read_similarity_set
 
@@ -304,6 +337,9 @@ TARGETS: dict[str, Callable[[Reader, bytes], None]] = {
     "vocabulary": read_vocabulary,
     "safetensors": read_safetensors,
     "dictionary": read_dictionary,
+    "table": read_table,
+    "wiktextract": read_wiktextract,
+    "freedict": read_freedict,
     "similarity": read_similarity,
     "toml": read_toml,
     "run": read_run,
@@ -381,6 +417,16 @@ def examples(name: str, folder: Path) -> list[bytes]:
         "vocabulary": [b"a\nb\nc\n", b"a 10\nb 9\nc 8\n", b"a\t10\r\nb\t9\r\n\r\n\r\n"],
         "safetensors": [b"\0" + packed, b"\0" + packed.replace(b"F32", b"BF16").replace(b"[2, 2]", b"[2, 4]")],
         "dictionary": [b"house maison\ncat chat\n", b"new york\tnew york\r\n\r\n", b"\xef\xbb\xbfa b\n"],
+        "table": [b"\1source,target\na,b\n", b'\0"en";fi;x\r\n"a ""b";c;\r\n', b"\1source\ttarget\tscore\na\tb\t1\n"],
+        "wiktextract": [
+            WIKTEXTRACT,
+            b'"word":"a","translations":[{"code":"fi","word":"b"},{"code":"sv","word":"c d"}]\n',
+        ],
+        "freedict": [
+            b"\0<entry><orth>a</orth><sense><cit type='trans' xml:lang='fi'><quote>b</quote></cit></sense></entry>",
+            b"\1<?xml version='1.0'?><!DOCTYPE TEI><TEI><entry><orth>a</orth>"
+            b"<cit type='trans'><quote>b</quote></cit></entry></TEI>",
+        ],
         "similarity": [b"house\tmaison\t3.5\n", b"word1\tword2\tscore\na b\tc d\t1e-1\r\n"],
         "toml": [
             b"\0base = 'ruder2018'\nprior = '2:2'\nmax_rank = 20000\nlog_odds = -0.5\nexact = true\n",

@@ -83,7 +83,7 @@ class Comparison:
 
 def compare_translations(a: Direction, b: Direction, gold: Gold, retrieval: str, engine: Engine) -> Comparison:
     """Translate the first words of the gold dictionary with both runs and compare the first answers."""
-    pairs, name = read_gold(gold)
+    pairs, name = read_gold(gold, *a[1:])
     translations: dict[str, dict[str, None]] = {}
     for query, translation in pairs:
         translations.setdefault(query, {})[translation] = None

@@ -60,7 +60,7 @@ def evaluate_hubness(direction: Direction, gold: Gold | None, k: int, retrieval:
         raise BilexError(f"k is {k}, but there are {len(target)} target words; give a -k from 1 to {len(target)}")
     rows, missing = np.arange(len(source)), 0
     if gold is not None:
-        pairs, name = read_gold(gold)
+        pairs, name = read_gold(gold, source, target)
         asked = {word for word, _ in pairs}
         rows = np.array(sorted(source.index[word] for word in asked if word in source), np.int64)
         missing = len(asked) - len(rows)

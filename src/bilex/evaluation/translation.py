@@ -41,10 +41,10 @@ class NotCovered(BilexError):  # noqa: N818 (it reads as what it says)
     """No pair of the gold dictionary has vectors, so there is nothing to score."""
 
 
-def read_gold(gold: Gold) -> tuple[Sequence[tuple[str, str]], str]:
-    """Return the pairs of a gold dictionary, and its name for messages."""
+def read_gold(gold: Gold, source: Embeddings, target: Embeddings) -> tuple[Sequence[tuple[str, str]], str]:
+    """Return the pairs of a gold dictionary of two languages, and its name for messages."""
     if isinstance(gold, str | os.PathLike):
-        return read_pairs(gold), os.fspath(gold)
+        return read_pairs(gold, (source.name, target.name)), os.fspath(gold)
     return gold, "the gold dictionary"
 
 
@@ -104,7 +104,7 @@ def evaluate_translation(
     if convention not in CONVENTIONS:
         raise BilexError(f"no convention is called {convention!r}; choose one of {', '.join(CONVENTIONS)}")
     space, source, target = direction
-    pairs, name = read_gold(gold)
+    pairs, name = read_gold(gold, source, target)
     queries = len({word for word, _ in pairs})
     known = sorted({(source.index[s], target.index[t]) for s, t in pairs if s in source and t in target})
     if not known:

@@ -143,11 +143,13 @@ class WordList:
     `repairs`, and `unfinished` (the last line has no line end), are known after all lines were read.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, plain_file: bool = False) -> None:
-        self.path = os.fspath(path)
+    def __init__(self, path: str | os.PathLike[str] | ByteStream, *, plain_file: bool = False) -> None:
+        self.path = path.path if isinstance(path, ByteStream) else os.fspath(path)
         self.repairs: list[str] = []
         self.unfinished = False
+        self._stream = path if isinstance(path, ByteStream) else None
         self._plain_file = plain_file
+        self.max_line_bytes, self.max_bytes = MAX_LINE_BYTES, MAX_LIST_BYTES
 
     def warn(self) -> None:
         """Warn of each repair, at the line that called the caller of this method."""
@@ -155,19 +157,19 @@ class WordList:
             warnings.warn(f"{self.path}: {repair}", BilexWarning, stacklevel=3)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        with ByteStream(self.path, plain_file=self._plain_file) as stream:
+        with self._stream or ByteStream(self.path, plain_file=self._plain_file) as stream:
             refuse_unreadable_format(stream)
             reader, total = LineReader(stream, LIST_PIECE_BYTES), 0
             while len(lines := reader.take()):
                 places = zip(lines.starts.tolist(), lines.ends.tolist(), strict=True)
                 for number, (start, end) in enumerate(places, lines.first_number):
-                    if end - start > MAX_LINE_BYTES:
-                        problem = f"a line of {end - start:,} bytes (at most {MAX_LINE_BYTES:,} are accepted)"
+                    if end - start > self.max_line_bytes:
+                        problem = f"a line of {end - start:,} bytes (at most {self.max_line_bytes:,} are accepted)"
                         raise InputError(self.path, problem, WRONG_FILE, line=number)
                     yield number, bytes(lines.data.data[start:end])
                 total += len(lines.data)
-                if total > MAX_LIST_BYTES:
-                    problem = f"a list of more than {MAX_LIST_BYTES:,} bytes"
+                if total > self.max_bytes:
+                    problem = f"a list of more than {self.max_bytes:,} bytes"
                     raise InputError(self.path, problem, WRONG_FILE)
             self.unfinished = reader.unfinished
             self.repairs = [*stream.repairs, *reader.repairs()]

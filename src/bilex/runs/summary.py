@@ -18,6 +18,7 @@ from bilex.numerics.threads import thread_count
 from bilex.runs.entries import Learnt
 from bilex.search.engine import Engine
 from bilex.search.space import SharedSpace
+from bilex.seeds.pairs import DictionaryName
 from bilex.seeds.seed import SEED_NAMES, UNSUPERVISED
 from bilex.vectors.embeddings import Embeddings
 from bilex.version import __version__
@@ -65,7 +66,8 @@ def summarise_seed(
 ) -> dict[str, Any]:
     """Describe the seed, count how much of it the run agrees with, and name the pairs that it contradicts most."""
     seed, method = learnt.prepared.seed, learnt.method
-    is_file = seed.name not in SEED_NAMES and Path(seed.name).is_file()
+    file = DictionaryName.of(seed.name).file
+    is_file = seed.name not in SEED_NAMES and Path(file).is_file()
     max_rank = method.e_step.max_rank if method.self_learning else None
     agreement = None  # with a coupling of the vectors alone, which is mostly wrong, it would mean nothing
     if seed.name != UNSUPERVISED:
@@ -74,7 +76,7 @@ def summarise_seed(
         "name": seed.name,
         "given": seed.given,
         "used": len(seed),
-        **({"sha256": file_sha256(seed.name)} if is_file else {}),
+        **({"sha256": file_sha256(file)} if is_file else {}),
         "agreement": agreement,
         **({"contradicted": contradicted_pairs(learnt, candidates)} if seed.is_dictionary else {}),
     }

@@ -1,69 +1,64 @@
-"""Read seed dictionaries and gold dictionaries: one pair of words on each line."""
+"""Read seed dictionaries and gold dictionaries: pairs of words, in the formats that people have them in.
+
+By its content or its ending a file is a list with two words on each line (MUSE's format), a table with named columns
+(`bilex.seeds.columns`), an extract of Wiktionary (`bilex.seeds.wiktextract`) or a FreeDict dictionary
+(`bilex.seeds.freedict`). The languages, or the columns, may follow the name of the file: ``FILE:en:fi``.
+"""
 
 from __future__ import annotations
 
 import os
-from array import array
-from collections.abc import Sequence
-
-import numpy as np
+import re
 
 from bilex.errors import InputError
 from bilex.files.lines import WordList, decode_fields, split_fields
+from bilex.files.streams import UTF8_BOM, ByteStream, refuse_unreadable_format
+from bilex.lexicon.formats.book import language_tag
+from bilex.seeds.pairs import DictionaryName, DictionaryPairs, select
+
+JSON_OBJECT = re.compile(rb'\{\s*"[^"\n]*"\s*:')
 
 
-class DictionaryPairs(Sequence[tuple[str, str]]):
-    """The pairs of a dictionary, held as bytes: as a list of tuples they would take seven times the file's size."""
+def read_pairs(path: str | os.PathLike[str], names: tuple[str, str] = ("", "")) -> DictionaryPairs:
+    """Read a dictionary: pairs of a source word and a target word, each once.
 
-    def __init__(self) -> None:
-        self._text = bytearray()  # of each pair the source word, a tab and the target word, in UTF-8
-        self._ends = array("q", [0])
-
-    def append(self, source: bytes, target: bytes) -> None:
-        """Add a pair at the end."""
-        self._text += source + b"\t" + target
-        self._ends.append(len(self._text))
-
-    def without_repetitions(self) -> DictionaryPairs:
-        """Return the pairs in the order of their first occurrence."""
-        hashes = np.fromiter((hash(self._bytes(place)) for place in range(len(self))), np.int64, len(self))
-        order = np.argsort(hashes, kind="stable")
-        repeated = np.zeros(len(self), np.bool_)
-        for spot in np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]]):
-            before, place = order[spot : spot + 2].tolist()
-            repeated[place] = self._bytes(before) == self._bytes(place)
-        if not repeated.any():
-            return self
-        kept = DictionaryPairs()
-        for place in np.flatnonzero(~repeated).tolist():
-            kept.append(*self._bytes(place).split(b"\t"))
-        return kept
-
-    def _bytes(self, place: int) -> bytes:
-        return bytes(self._text[self._ends[place] : self._ends[place + 1]])
-
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
-    def __getitem__(self, place: int) -> tuple[str, str]:  # type: ignore[override]  # without slices
-        source, target = self._bytes(range(len(self))[place]).decode("utf-8").split("\t")
-        return source, target
-
-
-def read_pairs(path: str | os.PathLike[str]) -> DictionaryPairs:
-    """Read a dictionary: on each line a source word and a target word.
-
-    The two are separated by a tab, or in a line without tabs by spaces. Blank lines are skipped, and a pair
-    that occurs again is the same pair.
+    `names` are those of the vectors, such as ``en`` and ``cc.fi``: of a file of several languages these two are read,
+    unless two others follow the name of the file.
     """
-    lines = WordList(path)
+    name = DictionaryName.of(path)
+    languages = language_tag(names[0]), language_tag(names[1])
+    with ByteStream(name.file) as stream:
+        refuse_unreadable_format(stream)
+        start, lines = stream.head.removeprefix(UTF8_BOM).lstrip(b" \t\r\n"), WordList(stream)
+        if start.startswith((b"<?xml", b"<TEI", b"<!DOCTYPE")):
+            from bilex.seeds.freedict import read_freedict
+
+            return select(read_freedict(stream), name, *languages)
+        if JSON_OBJECT.match(start):
+            from bilex.seeds.wiktextract import read_wiktextract
+
+            return select(read_wiktextract(lines), name, *languages)
+        from bilex.seeds.columns import looks_like_table, read_table
+
+        if stream.suffix == ".csv" or name.sides or looks_like_table(start):
+            columns = name.sides or ("source", "target")
+            return select(read_table(lines, start, columns), name, *languages)
+        pairs = read_list(lines)
+        lines.warn()
+        return pairs
+
+
+def read_list(lines: WordList) -> DictionaryPairs:
+    """Read two words from each line, with a tab between them, or in a line without tabs spaces.
+
+    Blank lines are skipped, and a pair that occurs again is the same pair.
+    """
     pairs = DictionaryPairs()
     for number, line in lines:
         if fields := two_words(lines.path, number, line):
             pairs.append(*fields)
     if not pairs:
         raise InputError(lines.path, "no pair in the file", "put a source and a target word on each line")
-    lines.warn()
     return pairs.without_repetitions()
 
 

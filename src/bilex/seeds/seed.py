@@ -22,6 +22,7 @@ from bilex.matching.graph import RowPairs
 from bilex.numerics.types import Indices
 from bilex.seeds.coupling import SIZES, couple
 from bilex.seeds.dictionaries import read_pairs
+from bilex.seeds.pairs import DictionaryName
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.hints import close_name, coverage_hint, warn_if_little_is_known
 
@@ -119,7 +120,7 @@ def check_seed(seed: str) -> None:
     """Raise if a seed is wrong in a way that shows without the vectors: its file or run is missing."""
     if is_reviewed(seed):
         read_reviewed(seed)
-    elif seed not in SEED_NAMES and not Path(seed).exists():
+    elif seed not in SEED_NAMES and not Path(DictionaryName.of(seed).file).exists():
         if meant := close_name(seed, SEED_NAMES):
             raise BilexError(f"{seed}: there is no such seed or file; did you mean --seed {meant}?")
         read_pairs(seed)
@@ -137,9 +138,9 @@ def identical_words(seed: str, source: Embeddings, target: Embeddings) -> Seed:
 
 
 def from_file(path: str, source: Embeddings, target: Embeddings) -> Seed:
-    """Read a dictionary, one pair on each line."""
+    """Read a dictionary."""
     check_seed(path)
-    pairs = read_pairs(path)
+    pairs = read_pairs(path, (source.name, target.name))
     problem = f"none of its {len(pairs)} pairs is in both vocabularies (the first: {' '.join(pairs[0])!r})"
     hint = coverage_hint(pairs, source.index, target.index, TURN_SEED)
     remedy = hint or "put the source word first, and check the case of the words"
