@@ -195,7 +195,7 @@ def test_when_nothing_is_matched_that_is_said() -> None:
         run = bilex.induce(tiny(9, 3), tiny(9, 3), log_odds=-10)
     assert len(run.lexicon) == 0
     assert run.info["stopped"].startswith("failed")
-    assert repr(run).endswith("0 pairs, mean cosine 0.0000)")
+    assert "failed" in repr(run)
 
 
 @pytest.mark.parametrize(

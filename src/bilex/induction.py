@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from bilex.em.context import Context, EMHistory, Reporter
@@ -20,12 +23,15 @@ from bilex.runs.summary import summarise_run
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
 from bilex.seeds.seed import IDENTICAL, UNSUPERVISED, SeedLike
-from bilex.vectors.embeddings import Embeddings
+from bilex.vectors.embeddings import Embeddings, load
+
+VectorsLike = Embeddings | str | os.PathLike[str] | Any
+"""Vectors, or what `bilex.load` can load."""
 
 
 def induce(
-    source: Embeddings,
-    target: Embeddings,
+    source: VectorsLike,
+    target: VectorsLike,
     seed: SeedLike = IDENTICAL,
     method: str | Method = DEFAULT_METHOD,
     *,
@@ -44,13 +50,14 @@ def induce(
     Parameters
     ----------
     source, target
-        The word vectors of the two languages, most frequent word first, as `bilex.load` returns them.
+        The word vectors of the two languages, most frequent word first: as `bilex.load` returns them, or files and
+        objects for it to load.
     seed
         ``"identical"``, ``"numerals"``, ``"unsupervised"``, a dictionary file, ``"RUN/reviewed"`` (the lexicon of an
         earlier run as it was reviewed, whose accepted pairs are kept and whose rejected pairs are forbidden), or pairs
         of words.
     method
-        The name of a method, or a `Method`.
+        The name of a method (a key of `bilex.METHODS`), a TOML file, or a `Method`.
     kept, forbidden
         Pairs of words that every matching must contain, and pairs that none may: what a person has decided.
     complete
@@ -61,35 +68,48 @@ def induce(
         Whether an iteration may start from the last one: a search keeps the answers that a bound proves still
         right, and the matching starts from the last duals. It changes the time, not the result.
     reporter
-        Receives progress callbacks.
+        Receives progress callbacks; by default a notebook shows a bar, and other programs nothing.
     checkpoint
         Receives the state after each iteration, to be stored.
     resume
         Such a state, of a run with the same input: the work goes on from there and ends the same.
     **changes
-        Options of the method to change, such as ``prior="2:2"``, ``max_rank=10_000`` or ``min_confidence=0``; see
-        `bilex.methods.OPTIONS`.
+        Options of the method to change, such as ``prior="2:2"``, ``max_rank=10_000`` or ``min_confidence=0``;
+        `bilex.methods.OPTIONS` has all of them with their accepted values.
 
     Returns
     -------
     Run
         The lexicon, the learnt map, and how it went.
     """
-    started = time.perf_counter()
-    reporter = reporter or Reporter()
-    engine = engine or LocalEngine(progress=reporter.rows)
-    if isinstance(seed, str) and seed == UNSUPERVISED:
-        reporter.stage("looking for a start in the vectors alone")
-    prepared = prepare(source, target, seed, find_method(method).with_changes(changes), kept, forbidden)
-    history = EMHistory()
-    if checkpoint is not None or resume is not None:
-        history = resumable_history(prepared, checkpoint, resume)
-    learnt = learn(prepared, Context(engine, reporter, history), reuse=reuse)
-    run = read_out(learnt, Context(engine, reporter), complete=complete)
+    chosen, started = find_method(method).with_changes(changes), time.perf_counter()
+    source, target = (side if isinstance(side, Embeddings) else load(side) for side in (source, target))
+    with default_reporter(chosen) if reporter is None else nullcontext(reporter) as shown:
+        engine = engine or LocalEngine(progress=shown.rows)
+        if isinstance(seed, str) and seed == UNSUPERVISED:
+            shown.stage("looking for a start in the vectors alone")
+        prepared = prepare(source, target, seed, chosen, kept, forbidden)
+        history = EMHistory()
+        if checkpoint is not None or resume is not None:
+            history = resumable_history(prepared, checkpoint, resume)
+        learnt = learn(prepared, Context(engine, shown, history), reuse=reuse)
+        run = read_out(learnt, Context(engine, shown), complete=complete)
     run.info["seconds"] = round(time.perf_counter() - started, 3)
     if resume is not None:
         run.info["resumed_after"] = resume.iterations
     return run.confident(learnt.method.min_confidence) if learnt.method.min_confidence else run
+
+
+@contextmanager
+def default_reporter(method: Method, runs: int = 1) -> Iterator[Reporter]:
+    """Return a reporter that shows a bar in a notebook, and nothing in other programs."""
+    if "IPython" not in sys.modules:
+        yield Reporter()
+        return
+    from bilex.runs.progress import notebook_progress
+
+    with notebook_progress(method.stopping.tolerance, method.stopping.max_iterations, runs) as reporter:
+        yield reporter
 
 
 def resumable_history(

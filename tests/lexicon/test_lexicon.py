@@ -150,3 +150,14 @@ def test_confidence_selects_entries_and_predicts_their_precision() -> None:
     assert np.isnan(CONFIDENT.head(0).expected_precision)
     with pytest.raises(BilexError):
         LEXICON.confident(0.5)
+
+
+def test_it_is_a_sequence() -> None:
+    lexicon = LEXICON
+    mask = np.arange(len(lexicon)) < 2
+    assert lexicon[:2] == lexicon[[0, 1]] == lexicon[mask] != lexicon
+    assert hash(lexicon[:2]) == hash(lexicon[mask])
+    assert next(reversed(lexicon)) == lexicon[-1]
+    assert lexicon.index(lexicon[1]) == 1
+    pandas = pytest.importorskip("pandas")
+    assert pandas.DataFrame(lexicon).source.tolist() == lexicon.to_pandas().source.tolist() == list(lexicon.source)

@@ -128,3 +128,14 @@ def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             exec(compile(code, f"cell {number}", "exec"), namespace)
     assert namespace["run"].evaluate(namespace["gold"], retrieval="csls").figures()["p@1"] > 0.8
     assert (tmp_path / "en-fr" / "lexicon.tsv").is_file()
+
+
+def test_results_show_a_small_table(languages: Languages) -> None:
+    run = run_with_names(languages, "en", "fr")
+    for result in (run, run.lexicon, run.verdict, run.evaluate(languages.gold), run.hubness()):
+        assert len(repr(result)) < 1500
+        assert len(result._repr_html_()) < 5000
+        assert set(Page(result._repr_html_()).tags) <= ALLOWED
+    assert f"{run.expected_precision:.0%}" in repr(run)
+    assert "<table" not in run.report()._repr_html_()  # it is escaped, in a frame
+    assert str(run.report()).startswith("<!")

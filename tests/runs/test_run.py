@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 import bilex
-from bilex.errors import BilexError, InputError
+from bilex.errors import BilexError, BilexWarning, InputError
 from bilex.experiments.grid import run_grid
 from bilex.files.ownership import file_sha256
 from bilex.files.run_directory import run_directory
@@ -96,8 +96,16 @@ def test_translate_gives_k_answers_or_as_many_as_there_are(run: bilex.Run) -> No
     assert len(everything) == len(run.target)
     scores = [answer.score for answer in everything]
     assert scores == sorted(scores, reverse=True)
-    assert run.translate("nonesuch") == []
-    assert [len(answers) for answers in run.translate_many(["nonesuch", "s0", "nope", "s0"], 2)] == [0, 2, 0, 2]
+    with pytest.warns(BilexWarning, match=r"did you mean s0\?"):
+        assert run.translate("S0") == []
+    with pytest.warns(BilexWarning, match="nonesuch, nope"):
+        found = run.translate_many((word for word in ("nonesuch", "s0", "nope", "s0")), 2)
+    assert [len(answers) for answers in found] == [0, 2, 0, 2]
+    for wrong in (["s0"], 3):
+        with pytest.raises(BilexError, match="translate_many"):
+            run.translate(wrong)  # type: ignore[arg-type]
+    with pytest.raises(BilexError, match="list of words"):
+        run.translate_many("s0")
     assert run.translate_many([]) == []
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from bilex.confidence.figures import MIN_WORDS, RunFigures, measure_run
 from bilex.confidence.signs import DOUBTFUL, FAILED, SOUND, Sign, read_signs
+from bilex.lexicon.text import html_table
 from bilex.methods import flat_options
 from bilex.numerics.formatting import format_percent
 from bilex.runs.run import Run
@@ -25,7 +26,7 @@ HEADLINES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """What to think of a run, why, and what to do next; `reasons` and `advice` are plain sentences."""
 
@@ -39,6 +40,13 @@ class Verdict:
     def headline(self) -> str:
         """The verdict in a few words."""
         return HEADLINES[self.level]
+
+    def __repr__(self) -> str:
+        return "\n".join([self.headline, *(f"  {line}" for line in (*self.reasons, *self.advice))])
+
+    def _repr_html_(self) -> str:
+        rows = [*(("reason", reason) for reason in self.reasons), *(("next", advice) for advice in self.advice)]
+        return html_table(self.headline, (), rows)
 
     def summary(self) -> dict[str, Any]:
         """Return what ``run.json`` holds of it."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from bilex.errors import BilexError
 from bilex.evaluation.translation import Direction, Gold, read_gold
+from bilex.lexicon.text import ShownFigures
 from bilex.search.engine import Engine
 
 BOTH, ONLY_A, ONLY_B, NEITHER = "both", "A", "B", "neither"
@@ -38,8 +39,8 @@ class ComparedWord:
         return ONLY_B if self.b in self.gold else NEITHER
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(ShownFigures):
     """The result: every query that both runs cover, in run A's order of frequency.
 
     `queries` counts all queries of the gold dictionary, `covered_a` and `covered_b` those that each run covers.

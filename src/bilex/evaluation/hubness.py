@@ -14,12 +14,13 @@ import numpy as np
 
 from bilex.errors import BilexError
 from bilex.evaluation.translation import Direction, Gold, read_gold
+from bilex.lexicon.text import ShownFigures
 from bilex.numerics.types import Indices
 from bilex.search.engine import Engine
 
 
-@dataclass(frozen=True, eq=False)
-class Hubness:
+@dataclass(frozen=True, eq=False, repr=False)
+class Hubness(ShownFigures):
     """How often each target word is a neighbour."""
 
     retrieval: str

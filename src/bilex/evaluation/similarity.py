@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from bilex.errors import BilexError, InputError
 from bilex.evaluation.translation import Direction
 from bilex.files.lines import WordList, decode_fields, is_number, quoted
+from bilex.lexicon.text import ShownFigures
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.vectors.embeddings import Embeddings
 
@@ -35,8 +36,8 @@ SimilarityPair = tuple[str, str, float]
 """A source term, a target term (each one word or several), and how similar people found them."""
 
 
-@dataclass(frozen=True, eq=False)
-class SimilarityScore:
+@dataclass(frozen=True, eq=False, repr=False)
+class SimilarityScore(ShownFigures):
     """The result for one similarity set."""
 
     name: str  # of the set, in messages

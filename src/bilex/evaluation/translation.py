@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bilex.errors import BilexError
+from bilex.lexicon.text import ShownFigures
 from bilex.numerics.types import Indices
 from bilex.search.engine import Engine
 from bilex.search.space import SharedSpace
@@ -48,8 +49,8 @@ def read_gold(gold: Gold, source: Embeddings, target: Embeddings) -> tuple[Seque
     return gold, "the gold dictionary"
 
 
-@dataclass(frozen=True, eq=False)
-class TranslationScore:
+@dataclass(frozen=True, eq=False, repr=False)
+class TranslationScore(ShownFigures):
     """The result for one gold dictionary.
 
     `ranks` holds the rank of the best translation of each covered query. `pairs` counts the distinct pairs of the

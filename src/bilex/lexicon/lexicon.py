@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,11 +48,12 @@ REQUIRED_COLUMNS = COLUMNS[:-1]  # a lexicon without confidence has only these
 
 
 @dataclass(frozen=True, eq=False)
-class Lexicon:
+class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked for in it
     """Pairs of words with their scores, in the source language's order of frequency.
 
     It is a sequence of `Entry` objects that can also be asked by word: ``lexicon["house"]`` is the list of the entries
     of a source word, ``"house" in lexicon`` and ``("house", "maison") in lexicon`` check for a word and for a pair.
+    Slices, lists of places and masks return a part of it; `to_pandas` a data frame.
     """
 
     source: tuple[str, ...]
@@ -84,18 +85,24 @@ class Lexicon:
     @overload
     def __getitem__(self, key: int) -> Entry: ...
     @overload
-    def __getitem__(self, key: slice) -> Lexicon: ...
+    def __getitem__(self, key: slice | list[int] | NDArray[Any]) -> Lexicon: ...
     @overload
     def __getitem__(self, key: str) -> list[Entry]: ...
-    def __getitem__(self, key: int | slice | str) -> Entry | Lexicon | list[Entry]:
+    def __getitem__(self, key: int | slice | str | list[int] | NDArray[Any]) -> Entry | Lexicon | list[Entry]:
         """Return one entry, a part of the lexicon, or the entries of a source word."""
         if isinstance(key, str):
             return [self[row] for row in self._rows.get(key, ())]
-        if isinstance(key, slice):
+        if isinstance(key, slice | list | np.ndarray):
             return self._part(np.arange(len(self))[key])
         confidence = None if self.confidence is None else float(self.confidence[key])
         numbers = float(self.score[key]), int(self.rank[key]), bool(self.mutual[key])
         return Entry(self.source[key], self.target[key], *numbers, self.origin[key], confidence)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Lexicon) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.source, self.target))
 
     @cached_property
     def _rows(self) -> dict[str, list[int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import Any
 
 SEPARATORS = str.maketrans("\t\n\r", "   ")
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -36,3 +37,40 @@ def html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]
 def html_cell(text: str) -> str:
     """Escape a text and isolate its direction."""
     return f"<bdi>{escape(xml_safe(text))}</bdi>"
+
+
+class ShownFigures:
+    """Lets a result with `figures` show them as a small table, on a terminal and in a notebook."""
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures by their names."""
+        raise NotImplementedError
+
+    def _shown(self) -> list[tuple[str, str]]:
+        return [(name, show_figure(value)) for name, value in self.figures().items()]
+
+    def __repr__(self) -> str:
+        return "\n".join([type(self).__name__, *(f"  {name:14} {value}" for name, value in self._shown())])
+
+    def _repr_html_(self) -> str:
+        return html_table(type(self).__name__, (), self._shown())
+
+
+def show_figure(value: object) -> str:
+    """Return a figure as text; of a list of counted words, the words and their counts."""
+    if isinstance(value, list):
+        return ", ".join(" ".join(map(str, each.values())) if isinstance(each, dict) else str(each) for each in value)
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+class HtmlPage(str):
+    """A whole page as text, which a notebook shows in a frame."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"a page of {len(self):,} characters; save it as a file, or show it in a notebook"
+
+    def _repr_html_(self) -> str:
+        style = "width: 100%; height: 40em; border: 1px solid silver"
+        return f'<iframe title="report" sandbox style="{style}" srcdoc="{escape(self)}"></iframe>'

@@ -98,7 +98,6 @@ def induce_many(
     Many
         The lexicons, and how they agree. A pair without any match is left out, with a warning.
     """
-    reporter = reporter or Reporter()
     hub = next(iter(languages), "") if hub is None else hub
     check_languages(languages, hub)
     names = (hub, *(name for name in languages if name != hub))
@@ -108,7 +107,8 @@ def induce_many(
         raise BilexError(f"there is a seed for {unknown[0]!r}; the languages beside the hub are {', '.join(names[1:])}")
     many = Many(hub, names)
     for pair in combinations(names, 2):
-        reporter.note("-".join(pair))
+        if reporter is not None:
+            reporter.note("-".join(pair))
         seed = given.get(pair[1], IDENTICAL) if pair[0] == hub else seed_through_hub(many, pair)
         if seed is None:
             leave_out(many, pair, "no word of the hub has a partner in both")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bilex.errors import BilexError
+from bilex.errors import BilexError, BilexWarning
 from bilex.evaluation.compare import Comparison, compare_translations
 from bilex.evaluation.hubness import Hubness, evaluate_hubness
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
 from bilex.evaluation.translation import Direction, Gold, TranslationScore, evaluate_translation
+from bilex.files.atomic import atomic_write_text
 from bilex.files.ownership import LEXICON
 from bilex.files.run_directory import (
     OPTIONAL_TENSOR,
@@ -30,7 +33,7 @@ from bilex.files.run_directory import (
 )
 from bilex.files.tensors import pack_words, unpack_words
 from bilex.lexicon.lexicon import Lexicon
-from bilex.lexicon.text import html_table
+from bilex.lexicon.text import HtmlPage, html_table
 from bilex.matching.graph import RowPairs
 from bilex.model.candidates import CandidatePairs, CandidateSpace
 from bilex.model.theta import Theta
@@ -41,6 +44,7 @@ from bilex.search.local import LocalEngine
 from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.fasttext import FastText
+from bilex.vectors.hints import describe_missing
 from bilex.vectors.terms import Subwords, compose
 
 if TYPE_CHECKING:
@@ -96,11 +100,13 @@ class Run:
     @property
     def headline(self) -> str:
         """How much of the lexicon is right, in the words of the terminal, the report and the explorer."""
-        if not len(self.lexicon):
-            return "no entries"
-        about = self.info.get("confidence", {}).get("calibrated_on")
-        calibrated = f" (calibrated on {about})" if about else ""
-        return f"about {self.expected_precision:.0%} of {len(self.lexicon):,} entries are right{calibrated}"
+        count, about = len(self.lexicon), self.info.get("confidence", {})
+        if not count or self.lexicon.confidence is None:  # a run of version 0.1 has no confidence
+            return f"{count:,} entries"
+        basis = f" (estimated from {about['calibrated_on']})" if "calibrated_on" in about else ""
+        rest = about.get("listed_of", count) - count
+        left_out = f"; {rest:,} less likely ones are left out" if rest else ""
+        return f"about {self.expected_precision:.0%} of {count:,} entries are right{basis}{left_out}"
 
     def confident(self, least: float) -> Run:
         """Return the run with only the entries of at least that confidence; ``run.json`` keeps the verdict on all."""
@@ -112,15 +118,15 @@ class Run:
         return run
 
     def __repr__(self) -> str:
-        last = self.info["iterations"][-1] if self.info["iterations"] else {}
-        cosine = f", mean cosine {last['mean_cosine']:.4f}" if last else ""
         names = f"{self.source.name or 'source'} -> {self.target.name or 'target'}"
-        return f"Run({names}, {len(self.lexicon)} pairs{cosine})"
+        return f"Run({names}: {self.headline}; verdict: {self.info.get('verdict', {}).get('level', 'none')})"
 
     def _repr_html_(self) -> str:
         """Show in a notebook what was learnt from what, and the first entries."""
         configuration, last = self.info.get("configuration", {}), (self.info.get("iterations") or [{}])[-1]
         facts = {
+            "expected": self.headline,
+            "verdict": self.info.get("verdict", {}).get("level", ""),
             "source": f"{self.source.name or 'source'}, {len(self.source):,} words",
             "target": f"{self.target.name or 'target'}, {len(self.target):,} words",
             "method": configuration.get("method", {}).get("name", ""),
@@ -142,12 +148,14 @@ class Run:
         subwords: Subwords | None = None,
         engine: Engine | None = None,
     ) -> list[Translation]:
-        """Return the k best translations of one word; `reverse` goes from the target to the source language."""
+        """Return the k best translations of one word; see `translate_many`."""
+        if not isinstance(word, str):
+            raise BilexError(f"{word!r} is not a word; translate several with translate_many")
         return self.translate_many([word], k, retrieval=retrieval, reverse=reverse, subwords=subwords, engine=engine)[0]
 
     def translate_many(
         self,
-        words: Sequence[str],
+        words: Iterable[str],
         k: int = 5,
         *,
         retrieval: str = "model",
@@ -155,11 +163,16 @@ class Run:
         subwords: Subwords | None = None,
         engine: Engine | None = None,
     ) -> list[list[Translation]]:
-        """Return the k best translations of each word; none for a word without a vector.
+        """Return the k best translations of each word; none for a word without a vector, with a warning.
 
-        A term of several words that has no vector is composed from its words; `subwords`, of the language that is
-        translated from, makes vectors of words that have none.
+        `retrieval` is ``"model"`` (the weight of a pair, in nats), ``"csls"`` or ``"nn"`` (the cosine); with `reverse`
+        the words are of the target language. A term of several words that has no vector is composed from its words;
+        `subwords`, of the language that is translated from, makes vectors of words that have none.
         """
+        listed = [words] if isinstance(words, str) else list(words)
+        if isinstance(words, str) or not all(isinstance(word, str) for word in listed):
+            raise BilexError(f"{words!r} is not a list of words; give strings, or one word to translate")
+        words = listed
         space, source, target = self.direction(reverse)
         engine, retrieval = engine or LocalEngine(), self._retrieval(retrieval)
         answers: dict[str, list[Translation]] = {}
@@ -177,6 +190,8 @@ class Run:
                 likely = self._probabilities(space, source.index.get(word), indices, scores)
                 names = (target.words[column] for column in indices.tolist())
                 answers[word] = list(map(Translation, names, scores, likely))
+        if missing := [word for word in words if word not in answers]:
+            warnings.warn(describe_missing(missing, source.index), BilexWarning, stacklevel=2)
         return [answers.get(word, []) for word in words]
 
     def _probabilities(
@@ -219,7 +234,10 @@ class Run:
         convention: str = "covered",
         engine: Engine | None = None,
     ) -> TranslationScore:
-        """Score it against a gold dictionary, a file or pairs, whose first words are the queries."""
+        """Score it against a gold dictionary, a file or pairs, whose first words are the queries.
+
+        `retrieval` is ``"model"``, ``"csls"`` or ``"nn"``, `convention` ``"covered"``, ``"all"`` or ``"pairs"``.
+        """
         found = self._retrieval(retrieval)
         return evaluate_translation(self.direction(reverse), gold, found, engine or LocalEngine(), convention)
 
@@ -278,6 +296,13 @@ class Run:
         """Write the run directory, whole or not at all; a run that is there is replaced only with `force`."""
         with run_directory(path, force=force) as folder:
             self.write(folder)
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> HtmlPage:
+        """Return the report, one page that shows and judges the run, and write it to a file if `path` is given."""
+        page = HtmlPage(import_module("bilex.report.page").render_report(self))  # a floor above this one
+        if path is not None:
+            atomic_write_text(path, page)
+        return page
 
     def write(self, folder: Path) -> None:
         """Write the files of the run into an existing folder."""
