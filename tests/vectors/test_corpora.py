@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bilex.errors import BilexError, InputError
-from bilex.vectors.corpora import Training, train_vectors, words_of
+from bilex.vectors.corpora import CorpusTraining, train_vectors, words_of
 from bilex.vectors.embeddings import load
 from tests.cli.conftest import bilex  # noqa: F401 (a fixture)
 from tests.cli.helpers import Bilex, refused
@@ -39,15 +39,15 @@ def write_corpus(path: Path) -> Path:
     ],
 )
 def test_words_are_cut_by_the_unicode_rules(line: str, words: list[str]) -> None:
-    assert words_of(line, Training()) == words
+    assert words_of(line, CorpusTraining()) == words
 
 
 def test_words_that_are_cut_already() -> None:
-    assert words_of(" 日本 語,  Ab ", Training(at_spaces=True, keep_case=True)) == ["日本", "語,", "Ab"]
+    assert words_of(" 日本 語,  Ab ", CorpusTraining(at_spaces=True, keep_case=True)) == ["日本", "語,", "Ab"]
 
 
 def test_words_of_a_sentence_are_near_and_the_frequent_ones_first(tmp_path: Path) -> None:
-    trained = train_vectors([write_corpus(tmp_path / "c.txt")], Training(dimension=12, epochs=150))
+    trained = train_vectors([write_corpus(tmp_path / "c.txt")], CorpusTraining(dimension=12, epochs=150))
     words, units = trained.vectors.words, trained.vectors.normalise("unit").vectors
     assert len(words) == 48 and trained.tokens == 8002 and trained.types == 50
     text = (tmp_path / "c.txt").read_text().split()
@@ -59,9 +59,9 @@ def test_words_of_a_sentence_are_near_and_the_frequent_ones_first(tmp_path: Path
 
 
 def test_settings_follow_the_size_unless_given() -> None:
-    small, large = Training().for_corpus(10_000), Training().for_corpus(10**9)
+    small, large = CorpusTraining().for_corpus(10_000), CorpusTraining().for_corpus(10**9)
     assert (small.dimension, small.min_count) == (100, 2) and (large.dimension, large.min_count) == (300, 5)
-    assert Training(dimension=50).for_corpus(10**9).dimension == 50
+    assert CorpusTraining(dimension=50).for_corpus(10**9).dimension == 50
 
 
 def test_the_command_writes_the_same_bytes_each_time(tmp_path: Path, bilex: Bilex) -> None:  # noqa: F811

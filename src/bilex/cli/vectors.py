@@ -31,7 +31,7 @@ def vectors(corpus: tuple[str, ...], output: str, as_json: bool, quiet: bool, **
     and written in order of frequency. The same text gives the same vectors, so only one thread trains.
     """
     from bilex.runs.progress import show_progress
-    from bilex.vectors.corpora import Training, train_vectors
+    from bilex.vectors.corpora import CorpusTraining, train_vectors
 
     if not output.lower().endswith(ENDINGS):
         raise click.UsageError(
@@ -39,7 +39,7 @@ def vectors(corpus: tuple[str, ...], output: str, as_json: bool, quiet: bool, **
         )
     with show_progress(quiet or as_json) as reporter:
         reporter.stage("training")
-        trained = train_vectors(corpus, Training(**settings), reporter.rows)  # type: ignore[arg-type]
+        trained = train_vectors(corpus, CorpusTraining(**settings), reporter.rows)  # type: ignore[arg-type]
         reporter.stage(f"writing {output}")
         trained.vectors.save(output)
     made, training = trained.vectors, trained.training

@@ -124,7 +124,7 @@ def align_columns(rows: Iterable[Sequence[str]], left: int = 1) -> str:
     return "\n".join(lines)
 
 
-def number(value: float | None, digits: int = 2) -> str:
+def format_figure(value: float | None, digits: int = 2) -> str:
     """Format a figure; None is a dash."""
     return "-" if value is None else f"{value:.{digits}f}"
 
@@ -137,14 +137,14 @@ def values_of(rows: Iterable[Row], name: str) -> list[float]:
 def spread(values: Sequence[float], digits: int = 2) -> str:
     """Format the mean, with the range of several values; no value is a dash."""
     if len(values) < 2:
-        return number(values[0] if values else None, digits)
-    low, high = (number(value, digits) for value in (min(values), max(values)))
-    return f"{number(statistics.mean(values), digits)} ({low} to {high})"
+        return format_figure(values[0] if values else None, digits)
+    low, high = (format_figure(value, digits) for value in (min(values), max(values)))
+    return f"{format_figure(statistics.mean(values), digits)} ({low} to {high})"
 
 
 def both_figures(draws: list[Row], name: str = "p@1", digits: int = 2) -> str:
     """Format the published figure and ours, the mean of the draws of a cell."""
-    return f"{number(draws[0]['published'], digits)} / {spread(values_of(draws, name), digits)}"
+    return f"{format_figure(draws[0]['published'], digits)} / {spread(values_of(draws, name), digits)}"
 
 
 def seed_title(seed: str) -> str:

@@ -22,10 +22,10 @@ from bilex.experiments.reporting import (
     Row,
     align_columns,
     both_figures,
+    format_figure,
     grouped,
     held_out_notes,
     make_report,
-    number,
     pair_title,
     pivot,
     seed_title,
@@ -229,7 +229,7 @@ def difference_block(pair: str, seed: str, first: str, second: str, found: Compa
     figures: dict[str, Any] = found.figures()
     known = published.ERROR_ANALYSIS if (pair, seed) == published.ANALYSED_PAIR else {}
     precision = ", ".join(
-        f"{name} {number(known.get(name))} / {number(100 * figures[key])}"
+        f"{name} {format_figure(known.get(name))} / {format_figure(100 * figures[key])}"
         for name, key in ((first, "p@1_a"), (second, "p@1_b"))
     )
     differing = found.differing(wrong=True)

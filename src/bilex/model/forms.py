@@ -26,7 +26,7 @@ from bilex.vectors.spelling import fold_spelling
 
 LONGEST_ENDING = 3  # letters
 BEGINNING = 4  # letters that forms of one word share
-PRIOR_EXAMPLES = 5.0  # κ: examples that a shorter ending's ratio counts for
+ENDING_EXAMPLES = 5.0  # κ: examples that a shorter ending's ratio counts for
 ENDING_LEVELS = (  # the last letters of the source and of the target that are looked at together, one column each
     ((0, 1), (0, 2), (0, 3)),
     ((1, 1), (2, 2), (3, 3)),
@@ -75,7 +75,7 @@ class EndingRatios:
             seen, places = np.unique(codes, return_inverse=True)
             right = np.bincount(places, matched, len(seen))
             awaited = np.bincount(places, expected * ratio, len(seen))
-            grown = (right + PRIOR_EXAMPLES) / (awaited + PRIOR_EXAMPLES)
+            grown = (right + ENDING_EXAMPLES) / (awaited + ENDING_EXAMPLES)
             ratio = ratio * grown[places]
             classes.append(seen)
             nats.append(np.log(grown))

@@ -20,20 +20,20 @@ import numpy as np
 from bilex.model.evidence import Flags
 from bilex.numerics.types import Floats, Indices
 
-MAX_ROUNDS = 60
+MAX_NEWTON_ROUNDS = 60
 MIN_GAIN = 0.01  # nats, over all words together: a smaller one ends the search
 MIN_STEP = 1e-3  # part of a Newton step
 SMALLEST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class CandidateLists:
     """Candidate edges in the order of the word that they compete for: list l is ``starts[l] : starts[l + 1]``."""
 
     starts: Indices
 
     @classmethod
-    def of(cls, words: Indices) -> Lists:
+    def of(cls, words: Indices) -> CandidateLists:
         """Group edges that are in the order of their words; there is at least one."""
         return cls(np.concatenate([[0], np.flatnonzero(np.diff(words)) + 1, [len(words)]]).astype(np.int64))
 
@@ -58,7 +58,7 @@ class Lessons:
 
     columns: Floats  # the evidence, a row for each edge
     right: Flags
-    lists: Lists
+    lists: CandidateLists
 
     @classmethod
     def of(cls, columns: Floats, right: Flags, sources: Indices, targets: Indices) -> Lessons:
@@ -68,7 +68,9 @@ class Lessons:
         """
         order = np.argsort(targets, kind="stable")
         owner = np.concatenate([sources, targets[order] + (sources.max(initial=0) + 1)])
-        return cls(np.concatenate([columns, columns[order]]), np.concatenate([right, right[order]]), Lists.of(owner))
+        return cls(
+            np.concatenate([columns, columns[order]]), np.concatenate([right, right[order]]), CandidateLists.of(owner)
+        )
 
     def log_share(self, weights: Floats) -> float:
         """Compute the log-probability of the dictionary, over the informative lists."""
@@ -105,7 +107,7 @@ def fit_weights(lessons: Lessons, mean: Floats, variance: Floats) -> Floats:
 
     weights = mean.astype(np.float64)
     reached = value(weights)
-    for _ in range(MAX_ROUNDS):
+    for _ in range(MAX_NEWTON_ROUNDS):
         slope, spread = lessons.slope_and_spread(weights)
         step = np.linalg.solve(spread + np.diag(1 / variance), slope - (weights - mean) / variance)
         size = 1.0

@@ -26,7 +26,7 @@ from bilex.model.forms import (
     compare_families,
     ending_levels,
 )
-from bilex.model.listwise import Lessons, Lists, fit_weights
+from bilex.model.listwise import CandidateLists, Lessons, fit_weights
 from bilex.numerics.types import Floats, Indices
 
 FOLDS = 5
@@ -237,7 +237,7 @@ def cross_fitted_forms(
     nothing of endings.
     """
     assert edges.vocabularies is not None
-    rows, columns, lists = edges.graph.rows, edges.graph.indices, Lists.of(edges.graph.rows)
+    rows, columns, lists = edges.graph.rows, edges.graph.indices, CandidateLists.of(edges.graph.rows)
     probable = lists.softmax(scores)
     share = lists.total(probable * right)[lists.owner]
     matched = np.divide(probable * right, share, where=share > 0, out=np.zeros(len(share)))

@@ -22,14 +22,13 @@ from bilex.files.lines import LineReader
 from bilex.files.streams import ByteStream, refuse_unreadable_format
 from bilex.vectors.embeddings import Embeddings
 
-Progress = Callable[[int, int], None]
 MAX_SENTENCE = 1000  # words; gensim leaves out what follows the 10,000th
-MIN_WORDS = 1000  # in all: less than this trains nothing
-SMALL, MIDDLE = 2_000_000, 50_000_000  # words in the corpus
+MIN_CORPUS_WORDS = 1000  # in all: less than this trains nothing
+SMALL_CORPUS, MIDDLE_CORPUS = 2_000_000, 50_000_000  # words in the corpus
 
 
 @dataclass(frozen=True)
-class Training:
+class CorpusTraining:
     """How vectors are trained; None is chosen by the size of the corpus."""
 
     dimension: int | None = None
@@ -39,9 +38,9 @@ class Training:
     keep_case: bool = False
     at_spaces: bool = False
 
-    def for_corpus(self, words: int) -> Training:
+    def for_corpus(self, words: int) -> CorpusTraining:
         """Fill in what is left open: a small corpus has fewer dimensions, keeps rare words and is read more often."""
-        size = 0 if words < SMALL else 1 if words < MIDDLE else 2
+        size = 0 if words < SMALL_CORPUS else 1 if words < MIDDLE_CORPUS else 2
         dimension, min_count, epochs = ((100, 2, 40), (200, 3, 10), (300, 5, 5))[size]
         return replace(
             self,
@@ -56,13 +55,15 @@ class Trained:
     """The vectors, the settings that made them, and the sizes of the corpus."""
 
     vectors: Embeddings
-    training: Training
+    training: CorpusTraining
     tokens: int
     types: int
 
 
 def train_vectors(
-    paths: Iterable[str | os.PathLike[str]], training: Training | None = None, progress: Progress | None = None
+    paths: Iterable[str | os.PathLike[str]],
+    training: CorpusTraining | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Trained:
     """Train vectors from text files, plain or gzipped, in UTF-8; the most frequent word comes first.
 
@@ -73,13 +74,15 @@ def train_vectors(
         from gensim.models import Word2Vec
     except ImportError:
         raise BilexError("training vectors needs gensim and regex; pip install 'bilex[corpora]'") from None
-    training, paths = training or Training(), list(paths)
+    training, paths = training or CorpusTraining(), list(paths)
     with tempfile.TemporaryDirectory(prefix="bilex-") as folder:
         cut = Path(folder) / "corpus.txt"
         counts = _write_sentences(cut, paths, training)
         tokens = sum(counts.values())
-        if tokens < MIN_WORDS:
-            raise InputError(paths[0], f"the text has {tokens} words", f"give at least {MIN_WORDS:,} to learn from")
+        if tokens < MIN_CORPUS_WORDS:
+            raise InputError(
+                paths[0], f"the text has {tokens} words", f"give at least {MIN_CORPUS_WORDS:,} to learn from"
+            )
         training = training.for_corpus(tokens)
         kept = {word: counts[word] for word in sorted(counts, key=lambda word: (-counts[word], word))}
         kept = {word: count for word, count in kept.items() if count >= (training.min_count or 1)}
@@ -106,7 +109,7 @@ def train_vectors(
     return Trained(vectors, training, tokens, len(counts))
 
 
-def words_of(line: str, training: Training) -> list[str]:
+def words_of(line: str, training: CorpusTraining) -> list[str]:
     """Cut a line into words."""
     import regex
 
@@ -114,7 +117,7 @@ def words_of(line: str, training: Training) -> list[str]:
     return line.split() if training.at_spaces else regex.findall(r"(?w)\b\w.*?\b", line)
 
 
-def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
+def corpus_lines(path: str | os.PathLike[str]) -> Iterator[str]:
     """Read the lines of a text file."""
     with ByteStream(path) as stream:
         refuse_unreadable_format(stream)
@@ -128,12 +131,12 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
                     raise InputError(path, "this is not UTF-8", "convert it, e.g. with iconv", line=number) from None
 
 
-def _write_sentences(place: Path, paths: Iterable[str | os.PathLike[str]], training: Training) -> dict[str, int]:
+def _write_sentences(place: Path, paths: Iterable[str | os.PathLike[str]], training: CorpusTraining) -> dict[str, int]:
     """Write the words of the text, a sentence on each line, and count them."""
     counts: dict[str, int] = {}
     with place.open("w", encoding="utf-8", newline="\n") as file:
         for path in paths:
-            for line in read_lines(path):
+            for line in corpus_lines(path):
                 words = words_of(line, training)
                 for start in range(0, len(words), MAX_SENTENCE):
                     file.write(" ".join(words[start : start + MAX_SENTENCE]) + "\n")
@@ -142,7 +145,7 @@ def _write_sentences(place: Path, paths: Iterable[str | os.PathLike[str]], train
     return counts
 
 
-def _epoch_callback(progress: Progress | None, epochs: int) -> Any:
+def _epoch_callback(progress: Callable[[int, int], None] | None, epochs: int) -> Any:
     from gensim.models.callbacks import CallbackAny2Vec
 
     class Epochs(CallbackAny2Vec):  # type: ignore[misc]
