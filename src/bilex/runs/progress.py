@@ -24,12 +24,13 @@ INDUCTION: Mapping[
     "starting": 20,
     "trying": 40,
     "learning": 30,
-    "measuring": 10,
-    "ranking": 10,
     "weighing": 20,
+    "measuring": 10,
+    "scoring": 20,
+    "ranking": 10,
     "writing": 10,
 }
-OPTIONAL_STAGES = {"looking", "starting", "trying"}  # known to be left out when a later one begins
+OPTIONAL_STAGES = {"looking", "starting", "trying", "weighing"}  # known to be left out when a later one begins
 STEP_SHARE = 0.5  # of what is left of a stage, for each step of an unknown number
 FIRST_LINE, LINE_SHARE = 30.0, 0.25  # seconds, and how long between lines as a share of the time so far
 REDRAW_INTERVAL = 0.2  # seconds
