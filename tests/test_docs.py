@@ -13,13 +13,13 @@ from bilex.cli import bilex
 from bilex.model.prior import PRIOR_NAMES
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text("utf-8")
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def test_every_command_and_method_is_in_the_readme() -> None:
+def test_every_command_and_method_has_its_page() -> None:
+    text = "\n".join(page.read_text("utf-8") for page in PAGES)
     names = [f"bilex {command}" for command in bilex.commands] + [f"`{method}`" for method in METHODS]
-    assert [name for name in names if name not in README] == []
+    assert [name for name in names if name not in text] == []
 
 
 def test_every_command_and_option_has_help() -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from importlib.resources import as_file, files
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
+from bilex.cli.induce import verdict_lines
 from bilex.cli.options import command_line, force_option, json_option, print_json, quiet_option
+from bilex.cli.terminal import echo
 
 if TYPE_CHECKING:
     from bilex.lexicon.lexicon import Entry, Lexicon
 
-SHOWN_ENTRIES, SHOWN_DOUBTFUL = 20, 5
+SURE, SHOWN_SURE, SHOWN_UNSURE = 0.9, 12, 4
 
 
 @click.command()
@@ -26,17 +31,16 @@ SHOWN_ENTRIES, SHOWN_DOUBTFUL = 20, 5
 def demo(output: str, force: bool, report: bool, as_json: bool, quiet: bool) -> None:
     """Learn an English-French lexicon from the shipped vectors and show it.
 
-    Starts from nothing but words that are spelt the same in both languages, and shows the paper's own model at work.
+    Starts from nothing but words that are spelt the same in both languages, and uses the default method.
     """
-    from bilex.files.ownership import REPORT
+    from bilex.files.ownership import LEXICON, REPORT
     from bilex.files.run_directory import run_directory
     from bilex.induction import induce
-    from bilex.methods import PAPER
     from bilex.report.page import write_report
     from bilex.seeds.dictionaries import read_pairs
     from bilex.vectors.embeddings import load
 
-    echo = (lambda line="": None) if quiet or as_json else click.echo
+    say = (lambda line="": None) if quiet or as_json else echo
     started = time.perf_counter()
     with (
         run_directory(output, force=force or is_demo(Path(output))) as folder,
@@ -44,34 +48,40 @@ def demo(output: str, force: bool, report: bool, as_json: bool, quiet: bool) -> 
     ):
         source, target = load(data / "en.safetensors"), load(data / "fr.safetensors")
         gold = read_pairs(data / "gold.en-fr.txt")
-        echo(
-            f"English {len(source):,} words, French {len(target):,} words, {source.dimension} dimensions (CC0 vectors)"
-        )
-        echo("\nlearning from identical strings (the first time, numba compiles the kernels)")
-        run = induce(source, target, "identical", PAPER)
+        say(f"English {len(source):,} words, French {len(target):,} words, {source.dimension} dimensions (CC0 vectors)")
+        say("learning from the words that both spell the same (the first time, numba compiles the kernels)")
+        run = induce(source, target, "identical")
         run.info["command"] = command_line(click.get_current_context())
         if report:
             write_report(run, folder / REPORT)
         run.write(folder)
-    echo("iteration    pairs  mean cosine  log-likelihood  certificate gap")
-    line = "{:9}{pairs:9,}{mean_cosine:13.6f}{log_likelihood:16,.2f}{certificate_gap:17.1e}"
-    for number, iteration in enumerate(run.info["iterations"], 1):
-        echo(line.format(number, **iteration))
-    echo(f"{run.info['stopped']}\n")
-    scores = {retrieval: run.evaluate(gold, retrieval=retrieval).figures() for retrieval in ("nn", "csls")}
-    line = "{:18} P@1 {p@1:.3f}  P@5 {p@5:.3f}  P@10 {p@10:.3f}  MRR {mrr:.3f}  on {covered} gold words"
-    echo(line.format("nearest neighbour", **scores["nn"]))
-    echo(line.format("CSLS", **scores["csls"]))
-    entries = choose_examples(run.lexicon)
-    echo(f"\n{len(entries)} of the {len(run.lexicon):,} entries, the last {SHOWN_DOUBTFUL} doubtful ones")
-    for entry in entries:
-        echo(f"  {entry.source:16} {entry.target:18} {entry.score:.3f}")
+    scores = {retrieval: run.evaluate(gold, retrieval=retrieval).figures() for retrieval in ("model", "csls", "nn")}
+    say()
+    for line in (run.headline, *verdict_lines(run)):
+        say(line)
+    line = "measured with {covered:,} words that took no part in it: P@1 {p@1:.3f}, P@5 {p@5:.3f}, P@10 {p@10:.3f}"
+    say(line.format(**scores["model"]))
+    sure, unsure = choose_examples(run.lexicon)
+    for title, entries in (("entries it is sure of, from frequent to rare", sure), ("the least sure ones", unsure)):
+        say(f"\n{title}")
+        for entry in entries:
+            say(f"  {entry.source:16} {entry.target:18} {entry.confidence:.0%}")
     seconds = time.perf_counter() - started
-    reported = f"; report: {Path(output) / REPORT}" if report else ""
-    echo(f"\nverdict: the lexicon looks {run.info['verdict']['level']}{reported}")
-    echo(f"{seconds:.0f} s. Lexicon: {Path(output) / 'lexicon.tsv'}. Next: bilex translate {output} house")
+    say(f"\n{seconds:.0f} s; lexicon: {Path(output) / LEXICON}" + f", report: {Path(output) / REPORT}" * report)
+    say("next:")
+    say(f"  {program()} translate {quote(output)} house")
+    say(f"  {program()} explore {quote(output)}    (a page to search it and correct it)")
     if as_json:
         print_json({"run": output, "seconds": round(seconds, 2), "scores": scores, **run.info})
+
+
+def program() -> str:
+    """Return how to call bilex from here: by its name if the shell would find it, or as it was called now."""
+    called = Path(sys.argv[0])
+    if called.name != "bilex":
+        return f"{Path(sys.executable).name} -m bilex" if called.name == "__main__.py" else "bilex"
+    found = shutil.which("bilex")
+    return "bilex" if found and Path(found).resolve() == called.resolve() else quote(str(called))
 
 
 def is_demo(place: Path) -> bool:
@@ -86,10 +96,12 @@ def is_demo(place: Path) -> bool:
         return False
 
 
-def choose_examples(lexicon: Lexicon) -> list[Entry]:
-    """Choose entries to show: not spelt the same, over all frequencies; then doubtful ones."""
-    new = [entry for entry in lexicon if entry.source != entry.target and entry.source.isalpha()]
-    sure = [entry for entry in new if entry.mutual and entry.rank == 1]
-    doubtful = sorted((entry for entry in new if entry.rank > 1), key=lambda entry: -entry.rank)
-    step = max(1, len(sure) // (SHOWN_ENTRIES - SHOWN_DOUBTFUL))
-    return sure[step // 2 :: step][: SHOWN_ENTRIES - SHOWN_DOUBTFUL] + doubtful[:SHOWN_DOUBTFUL]
+def choose_examples(lexicon: Lexicon) -> tuple[list[Entry], list[Entry]]:
+    """Choose words that differ in the two languages: sure entries over all frequencies, and the least sure ones."""
+    different = [entry for entry in lexicon if entry.source[:3] != entry.target[:3] and len(entry.source) > 3]
+    different = [entry for entry in different if entry.source.isalpha()]
+    sure = [entry for entry in different if (entry.confidence or 0) >= SURE]
+    step = max(1, len(sure) // SHOWN_SURE)
+    return sure[step // 2 :: step][:SHOWN_SURE], sorted(different, key=lambda entry: entry.confidence or 0)[
+        :SHOWN_UNSURE
+    ]

@@ -33,9 +33,10 @@ class HelpFormatter(click.HelpFormatter):
         return super().getvalue().replace(HYPHEN, "-")
 
 
-def echo(text: str, *, err: bool = False) -> None:
+def echo(text: str = "", *, err: bool = False) -> None:
     """Print a line; on a terminal it is broken between words, elsewhere it stays one line."""
     if (sys.stderr if err else sys.stdout).isatty():
         width = shutil.get_terminal_size().columns
-        text = textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        wrapper = textwrap.TextWrapper(width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        text = "\n".join(wrapper.fill(line) if len(line) > width else line for line in text.split("\n"))
     click.echo(text, err=err)
