@@ -122,19 +122,19 @@ def memory() -> Findings:
 
 
 def cache() -> Findings:
-    """Check that compiled kernels can be kept. Without a place for them numba refuses to import them."""
+    """Check that compiled kernels can be kept."""
     from bilex.search.topk_kernel import scan_block
 
+    remedy = "so every start takes long; set NUMBA_CACHE_DIR to a folder that you may write to"
+    if scan_block._cache.cache_path is None:
+        raise BilexError(f"compiled kernels cannot be kept anywhere, {remedy}")
     folder = Path(scan_block._cache.cache_path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return {"folder": str(folder), "writable": True}, [str(folder)]
     except OSError as error:
-        raise BilexError(
-            f"{folder}: compiled kernels cannot be kept here ({error.strerror}), so every start takes long; "
-            "set NUMBA_CACHE_DIR to a folder that you may write to"
-        ) from None
+        raise BilexError(f"{folder}: compiled kernels cannot be kept here ({error.strerror}), {remedy}") from None
 
 
 def small_run() -> Findings:

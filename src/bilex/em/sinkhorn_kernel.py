@@ -12,9 +12,9 @@ alternation solves the sources' constraints for f, then the targets' for g, unti
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from bilex.matching.solver_kernel import transpose
+from bilex.numerics.compilation import njit
 from bilex.numerics.types import Floats, Indices, Vectors
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from bilex.numerics.compilation import njit
 from bilex.numerics.types import Indices as Ints
 
 

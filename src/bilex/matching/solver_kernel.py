@@ -21,10 +21,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from bilex.matching.heap_kernel import pop, push
+from bilex.numerics.compilation import njit
 
 Ints = NDArray[np.int64]
 Booleans = NDArray[np.bool_]

@@ -16,9 +16,9 @@ and where one side has no limit, because then each word of the other side decide
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from bilex.matching.solver_kernel import transpose
+from bilex.numerics.compilation import njit
 from bilex.numerics.types import Floats, Indices
 
 NO_LIMIT = 0  # as a capacity

@@ -14,15 +14,15 @@ bound among the tile's targets, and only the result, one bit for each target, is
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import binding, ir
-from numba import config, njit, types
+from llvmlite import ir
+from numba import config, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from bilex.numerics.compilation import njit, target_features
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.topk_kernel import Lists, comes_before, dot, insert
 
@@ -56,15 +56,13 @@ class RoundedQueries(NamedTuple):
     slack: Floats
 
 
-@cache
 def has_instruction() -> bool:
-    """Check that this CPU multiplies and adds bytes four at a time."""
-    features = binding.get_host_cpu_features()
-    return bool(features.get("avx512vnni")) and bool(features.get("avx512f"))
+    """Check that the CPU that numba compiles for multiplies and adds bytes four at a time."""
+    return {"avx512vnni", "avx512f"} <= target_features()
 
 
 def available() -> bool:
-    """Check that this CPU has the instruction, and that numba may compile."""
+    """Check that there is the instruction, and that numba may compile."""
     return has_instruction() and not config.DISABLE_JIT
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bilex.numerics.compilation import njit
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.topk_kernel import comes_before, dot, insert
 

@@ -13,8 +13,8 @@ lower index, whatever the blocks and threads were.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bilex.numerics.compilation import njit
 from bilex.numerics.types import Floats, Indices, Vectors
 
 CHUNK = 64

@@ -8,8 +8,9 @@ that, the line is marked too.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from bilex.numerics.compilation import njit
 
 ORDINARY = 0
 """A word and its numbers."""

@@ -7,9 +7,9 @@ The 32-bit FNV-1a hash of an n-gram names its row, behind the rows of the words.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from bilex.numerics.compilation import njit
 from bilex.numerics.types import Indices
 
 _OPEN, _CLOSE = ord("<"), ord(">")

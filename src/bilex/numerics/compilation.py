@@ -1,0 +1,78 @@
+"""Compile kernels with numba, and keep them on the disk where that is possible."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from bilex.errors import BilexError, BilexWarning
+
+try:
+    import numba
+    from numba.core.registry import cpu_target
+except ValueError as error:  # it reads its variables when it is imported, such as NUMBA_NUM_THREADS=0
+    raise BilexError(f"numba cannot start ({error}); correct its settings in the environment (NUMBA_...)") from None
+
+
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return numba's decorator of that name; a kernel that cannot be kept on the disk is compiled in each process.
+
+    That is so if neither the folder of the package nor the user's home can be written to (a container's ``nobody``),
+    or if the disk is full.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        try:
+            kernel = numba.njit(**options)(function)
+        except RuntimeError as error:
+            if "cannot cache" not in str(error):
+                raise
+            warn_about_cache()
+            return numba.njit(**{**options, "cache": False})(function)
+        if hasattr(kernel, "_cache"):  # none if numba is switched off
+            forgive(kernel._cache)
+        return kernel
+
+    return decorate
+
+
+def forgive(kept: Any) -> None:
+    """Let a kernel be compiled again if its file is damaged, and used if the file cannot be written."""
+    load, save = kept.load_overload, kept.save_overload
+
+    def load_if_whole(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # it is a pickle: anything can go wrong
+            with contextlib.suppress(OSError):
+                kept.flush()
+            return None
+
+    def save_if_possible(*arguments: Any) -> None:
+        try:
+            save(*arguments)
+        except OSError:
+            warn_about_cache()
+
+    kept.load_overload, kept.save_overload = load_if_whole, save_if_possible
+
+
+@cache  # once in a process
+def warn_about_cache() -> None:
+    """Warn that the next process has to compile again."""
+    warnings.warn(
+        "compiled code cannot be kept, so every start takes up to a minute longer; "
+        "set NUMBA_CACHE_DIR to a folder that you may write to",
+        BilexWarning,
+        stacklevel=1,
+    )
+
+
+@cache
+def target_features() -> frozenset[str]:
+    """Return the features of the CPU that numba compiles for; its settings may leave out some of this machine's."""
+    *_, features = cpu_target.target_context.codegen().magic_tuple()
+    return frozenset(name[1:] for name in features.split(",") if name.startswith("+"))
