@@ -19,7 +19,7 @@ from bilex.cli.align import align
 from bilex.cli.demo import demo
 from bilex.cli.doctor import doctor
 from bilex.cli.evaluation import compare, evaluate, hubness, similarity
-from bilex.cli.experiments import reproduce, sweep
+from bilex.cli.experiments import benchmark, reproduce, sweep
 from bilex.cli.explore import explore
 from bilex.cli.export import export
 from bilex.cli.fetch import fetch
@@ -85,7 +85,7 @@ def bilex(context: click.Context) -> None:
 
 for command in (  # in the order in which a person comes to need them
     *(demo, induce, induce_many, report, translate, explore, export, align, vectors, fetch),
-    *(evaluate, compare, similarity, hubness, reproduce, sweep, doctor),
+    *(evaluate, compare, similarity, hubness, benchmark, reproduce, sweep, doctor),
 ):
     bilex.add_command(command)
 

@@ -42,7 +42,8 @@ def split_sizes(context: click.Context, parameter: click.Parameter, value: str |
 @click.option(
     "--layout",
     metavar="NAME|FILE",
-    help="The layout of DIR: paper, muse, shared, or a TOML file.  [default: DIR/bilex.toml, or the one that fits]",
+    help="The layout of DIR: paper, muse, shared, xling, panlex or a TOML file."
+    "  [default: DIR/bilex.toml, or the one that fits]",
 )
 @click.option("-o", "--output", default="reproduced", show_default=True, metavar="OUT", help="The directory to write.")
 @click.option("--pairs", callback=split_names, metavar="en-it,...", help="Language pairs.  [default: the layout's]")
@@ -123,3 +124,45 @@ def print_report(report: Report, files: list[Path], about: dict[str, object], as
     click.echo(report.text, nl=False)
     if not quiet:
         click.echo(f"\nwritten: {' '.join(names)}")
+
+
+def split_peers(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """Split each NAME=PATH."""
+    del context, parameter
+    if bad := next((value for value in values if not all(value.partition("="))), None):
+        raise click.BadParameter(f"{bad!r} is not like vecmap=PATH")
+    return tuple((name, path) for name, _, path in (value.partition("=") for value in values))
+
+
+@click.command()
+@click.argument("suite", metavar="{xling,panlex,muse,FILE.toml}")
+@click.option("--data", required=True, metavar="DIR", type=click.Path(), help="The directory of the data.")
+@click.option("-o", "--output", default="benchmark", show_default=True, metavar="OUT", help="The directory to write.")
+@click.option("--pairs", callback=split_names, metavar="en-it,...", help="Language pairs.  [default: the suite's]")
+@click.option("--methods", callback=split_names, default="bilex", show_default=True, metavar="A,B", help="Our methods.")
+@click.option("--seeds", callback=split_names, metavar="5k,1k,identical", help="Seeds.  [default: the suite's]")
+@click.option("--limit", type=click.IntRange(1), default=200_000, show_default=True, help="Words to read of each file.")
+@click.option(
+    "--peer",
+    "peers",
+    multiple=True,
+    callback=split_peers,
+    metavar="vecmap=PATH|rcsls=PATH",
+    help="Also run a checkout that you have, as a program of its own. Several times for several.",
+)
+@json_option
+@quiet_option
+def benchmark(suite: str, data: str, output: str, limit: int, as_json: bool, quiet: bool, **choices: Any) -> None:
+    """Run a published suite on the data in DIR: a table to paste.
+
+    XLING, PanLex-BLI or MUSE, or a suite that a TOML file describes. Finished cells are kept in OUT, and an interrupted
+    run goes on from there. No data are shipped: get them from their authors, under their licences.
+    """
+    from bilex.experiments.benchmark import Choices, run_benchmark
+
+    command = f"bilex benchmark {suite} --data {data}"
+    with grid_progress(command, output, Path(suite).stem, quiet or as_json) as reporter:
+        report, files = run_benchmark(suite, data, output, Choices(**choices), limit=limit, reporter=reporter)
+    print_report(report, files, {"suite": suite, "data": data}, as_json, quiet)

@@ -163,7 +163,10 @@ class Cell:
         return (*self.cache.pairs(self.files.test), *(pair for pair in train if pair[0] in left_out))
 
 
-def run_cell(cell: Cell, engine: Engine) -> dict[str, Any]:
+Measure = Callable[[Cell, Direction, Engine], dict[str, Any]]
+
+
+def run_cell(cell: Cell, engine: Engine, measure: Measure | None = None) -> dict[str, Any]:
     """Learn and measure. A seed with too few pairs, or no covered query, is a result with a ``reason``."""
     source, target = (cell.cache.vectors(path).top(cell.size) for path in (cell.files.source, cell.files.target))
     train = cell.cache.pairs(cell.files.train) if needs_train(cell.seed) else ()
@@ -176,7 +179,8 @@ def run_cell(cell: Cell, engine: Engine) -> dict[str, Any]:
         except TooFewPairs as error:
             return {"reason": str(error)}
         learnt = learn(prepare(source, target, seed, cell.method), Context(engine))
-        measured = MEASURES[cell.measure](cell, (learnt.shared_space(engine)[0], learnt.source, learnt.target), engine)
+        measure = measure or MEASURES[cell.measure]
+        measured = measure(cell, (learnt.shared_space(engine)[0], learnt.source, learnt.target), engine)
     notes = [str(warning.message) for warning in caught if issubclass(warning.category, BilexWarning)]
     iterations = learnt.fit.iterations
     return {
@@ -230,7 +234,7 @@ def measure_answers(cell: Cell, side: Direction, engine: Engine) -> dict[str, An
     return {"answers": [list(pair) for pair in zip(queries, answers, strict=True)]}
 
 
-MEASURES: dict[str, Callable[[Cell, Direction, Engine], dict[str, Any]]] = {
+MEASURES: dict[str, Measure] = {
     "translation": measure_translation,
     "similarity": measure_similarity,
     "hubs": measure_hubs,

@@ -23,7 +23,7 @@ from bilex.files.toml import read_toml
 from bilex.methods import Count
 
 LAYOUT_FILE = "bilex.toml"
-SHIPPED_LAYOUTS = ("paper", "muse", "shared")
+SHIPPED_LAYOUTS = ("paper", "muse", "shared", "xling", "panlex")
 ExperimentName = Literal["table1", "table2", "table3", "table4", "table5", "fig2", "fig3"]
 EXPERIMENT_NAMES: tuple[str, ...] = get_args(ExperimentName)
 FILE_REMEDY = "put the file there, or choose other pairs with --pairs"
@@ -86,6 +86,9 @@ class LayoutTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     max_rank: Count | None = None
     held_out: HeldOut | None = None
     sizes: list[Count] = []
+    seeds: dict[str, Templates] = {}
+    tests: dict[str, Templates] = {}
+    figures: tuple[Literal["p@1", "mrr", "map"], ...] = ("p@1", "mrr", "map")
     experiments: dict[ExperimentName, list[PairName]] = {}
     pair: dict[PairName, PairLayout] = {}
 
@@ -144,7 +147,8 @@ class Layout:
             by_language = vectors if isinstance(vectors, dict) else {"default": vectors}
             templates = by_language.get(values[what], by_language.get("default"))
         elif templates is None:
-            templates = getattr(self.table, what) if what in ("train", "test") else self.table.similarity[what]
+            others = self.table.similarity | self.table.seeds | self.table.tests
+            templates = getattr(self.table, what) if what in ("train", "test") else others[what]
         return tuple(
             PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), path) for path in as_templates(templates)
         )
@@ -156,14 +160,8 @@ class Layout:
 
         `train`, `test` and `similarity` are needed or not; of the similarity sets all that exist are taken.
         """
-        found: dict[str, Path] = {}
-        for what in ("source", "target", *["test"] * test, *["train"] * train):
-            paths = self.paths(pair, what)
-            if path := first_existing(folder, paths):
-                found[what] = path
-                continue
-            missing = f"has no {what} dictionary" if what in ("test", "train") else f"has no {what} vectors"
-            raise InputError(folder / paths[0] if paths else self.origin, f"the pair {pair} {missing}", FILE_REMEDY)
+        needed = ("source", "target", *["test"] * test, *["train"] * train)
+        found = {what: self.find(folder, pair, what) for what in needed}
         sets: dict[str, Path] = {}
         if similarity:
             places = {name: self.paths(pair, name) for name in self.table.similarity}
@@ -177,6 +175,14 @@ class Layout:
         return PairFiles(
             pair, **found, similarity=sets, fold=self.table.fold, max_rank=rank, held_out=self.table.held_out
         )
+
+    def find(self, folder: Path, pair: str, what: str) -> Path:
+        """Find one file of a pair, or raise an error that names it."""
+        paths = self.paths(pair, what)
+        if path := first_existing(folder, paths):
+            return path
+        missing = f"has no {what} {'vectors' if what in ('source', 'target') else 'dictionary'}"
+        raise InputError(folder / paths[0] if paths else self.origin, f"the pair {pair} {missing}", FILE_REMEDY)
 
 
 def find_layout(folder: str | os.PathLike[str], choice: str | None = None) -> Layout:
