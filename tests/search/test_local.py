@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bilex.numerics.types import Vectors
 from bilex.search import topk_kernel
+from bilex.search.index import slack_factor
 from bilex.search.local import LocalEngine
 from tests import oracles
 
@@ -93,4 +94,4 @@ def test_inner_products_and_the_bound_on_float32(dimension: int) -> None:
     np.testing.assert_allclose(scores, expected.ravel(), rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(norms, np.linalg.norm(left.astype(np.float64), axis=1), rtol=1e-14)
     errors = np.abs((left @ right.T).astype(np.float64) - expected)
-    assert (errors <= topk_kernel.slack_factor(dimension) * np.outer(norms, topk_kernel.row_norms(right))).all()
+    assert (errors <= slack_factor(dimension) * np.outer(norms, topk_kernel.row_norms(right))).all()

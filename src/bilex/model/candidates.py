@@ -7,7 +7,7 @@ rest after them by CSLS.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -102,7 +102,8 @@ class CandidateSpace(SharedSpace):
     @classmethod
     def over(cls, space: SharedSpace, candidates: CandidatePairs, scale: float, log_odds: float) -> CandidateSpace:
         """Add the candidates to a space."""
-        return cls(**vars(space), candidates=candidates, scale=scale, log_odds=log_odds)
+        parts = {each.name: getattr(space, each.name) for each in fields(SharedSpace)}
+        return cls(**parts, candidates=candidates, scale=scale, log_odds=log_odds)
 
     def mirrored(self) -> CandidateSpace:
         """Exchange source and target."""

@@ -282,6 +282,11 @@ class Run:
             raise BilexError("the weights in run.json are damaged; run `bilex induce` again") from None
         return CandidateSpace.over(self.space, self.candidates, scale, log_odds)
 
+    @cached_property
+    def _reversed_space(self) -> SharedSpace:
+        """The same space from the target's side, with an index of its own."""
+        return self.weighted_space.mirrored()
+
     def _retrieval(self, retrieval: str) -> str:
         """Return how targets are ranked: by CSLS where ``model`` is asked of an older run."""
         return "csls" if retrieval == "model" and self.candidates is None else retrieval
@@ -289,7 +294,7 @@ class Run:
     def direction(self, reverse: bool) -> Direction:
         """Return the shared space, the language that is translated from, and the other one."""
         if reverse:
-            return self.weighted_space.mirrored(), self.target, self.source
+            return self._reversed_space, self.target, self.source
         return self.weighted_space, self.source, self.target
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:

@@ -16,7 +16,8 @@ import numpy as np
 
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search import int8_kernel
-from bilex.search.topk_kernel import Lists, row_norms, scan_block, scan_block_both, slack_factor
+from bilex.search.index import slack_factor
+from bilex.search.topk_kernel import Lists, row_norms, scan_block, scan_block_both
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ a cosine. *Crowding* is the mean cosine of a word with its ten nearest words of 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -17,9 +18,11 @@ from bilex.errors import BilexError
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine, Neighbours
+from bilex.search.index import Index
 from bilex.search.lists import NeighbourLists
 
 CROWDING_NEIGHBOURS = 10
+FEW_QUERIES = 16  # are searched by the index of a space, without an engine
 RETRIEVALS = ("nn", "csls")
 
 
@@ -79,13 +82,26 @@ class SharedSpace:
         """Find the k best targets of unit vectors that are not source words, with their cosines or CSLS scores."""
         crowding = np.zeros(len(vectors))
         if retrieval == "csls":
-            nearest = engine.top_k(vectors, self.target, min(CROWDING_NEIGHBOURS, len(self.target)))
-            crowding = nearest.scores.mean(axis=1)
+            crowding = self._search(vectors, crowding, CROWDING_NEIGHBOURS, "nn", engine).scores.mean(axis=1)
         return self._search(vectors, crowding, k, retrieval, engine)
 
+    @cached_property
+    def index(self) -> Index:
+        """The targets, prepared for searches of a few words."""
+        return Index(self.target)
+
+    @cached_property
+    def penalties(self) -> Vectors:
+        """What CSLS adds to the cosine with each target: minus half of its crowding."""
+        return np.asarray(-self.target_crowding / 2, np.float32)
+
     def _search(self, vectors: Vectors, crowding: Floats, k: int, retrieval: str, engine: Engine) -> Neighbours:
-        queries, targets = self._sides(vectors, retrieval)
-        found = engine.top_k(queries, targets, min(k, len(targets)))
+        k = min(k, len(self.target))
+        check_retrieval(retrieval)
+        if len(vectors) <= FEW_QUERIES:
+            found = self.index.top_k(vectors, k, None if retrieval == "nn" else self.penalties)
+        else:
+            found = engine.top_k(*self._sides(vectors, retrieval), k)
         if retrieval == "nn":
             return found
         return Neighbours(found.indices, 2 * found.scores - crowding[:, None])
@@ -111,10 +127,15 @@ class SharedSpace:
 
     def _sides(self, vectors: Vectors, retrieval: str) -> tuple[Vectors, Vectors]:
         """Return queries and targets whose inner products order the targets as `retrieval` does."""
+        check_retrieval(retrieval)
         if retrieval == "nn":
             return vectors, self.target
-        if retrieval == "csls":  # half the score, without the query's own crowding: cos - crowding(t) / 2
-            queries = np.column_stack([vectors, np.ones(len(vectors), np.float32)])
-            penalty = (-self.target_crowding / 2).astype(np.float32)
-            return queries, np.column_stack([self.target, penalty])
+        # half the score, without the query's own crowding: cos - crowding(t) / 2
+        queries = np.column_stack([vectors, np.ones(len(vectors), np.float32)])
+        return queries, np.column_stack([self.target, self.penalties])
+
+
+def check_retrieval(retrieval: str) -> None:
+    """Raise if no retrieval has that name."""
+    if retrieval not in RETRIEVALS:
         raise BilexError(f"no retrieval is called {retrieval!r}; choose one of {', '.join(RETRIEVALS)}")

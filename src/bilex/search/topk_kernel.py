@@ -23,12 +23,6 @@ Lists = tuple[Floats, Indices]
 """The best scores so far of each row, best first, and where they were found."""
 
 
-def slack_factor(dimension: int) -> float:
-    """Return gamma_d, doubled to leave room for the rounding of the float64 arithmetic around it."""
-    eps = 2.0**-24
-    return 2 * dimension * eps / (1 - dimension * eps)
-
-
 @njit(cache=True, nogil=True)
 def dot(x: Vectors, y: Vectors) -> float:
     """Compute the inner product of two float32 rows in float64, always in the same order: eight sums side by side."""

@@ -26,6 +26,7 @@ from bilex.errors import BilexError
 from bilex.numerics.threads import thread_count
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Neighbours, Progress, check_k
+from bilex.search.index import slack_factor
 from bilex.search.local import LocalEngine
 
 DEVICES = ("cuda", "mps", "cpu")
@@ -245,7 +246,7 @@ def exact_scores(queries: Vectors, targets: Vectors, columns: Indices) -> Floats
 
 def error_bound(queries: Vectors, targets: Vectors) -> Floats:
     """Bound the error of each query's float32 scores, on a device that may flush subnormal numbers to 0."""
-    from bilex.search.topk_kernel import row_norms, slack_factor
+    from bilex.search.topk_kernel import row_norms
 
     dimension, norms = queries.shape[1], row_norms(queries)
     longest = float(row_norms(targets).max(initial=0.0))

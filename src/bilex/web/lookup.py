@@ -8,20 +8,21 @@ import numpy as np
 
 from bilex.numerics.types import Floats, Vectors
 from bilex.runs.run import Run
+from bilex.search.index import Index
 from bilex.search.space import CROWDING_NEIGHBOURS
 from bilex.vectors.embeddings import Embeddings
 
 OTHER_SIDE = {"source": "target", "target": "source"}
-MAX_ROUNDING_ERROR = 1e-4  # far more than a float32 cosine of unit vectors is ever off
 MAX_OWN_POINTS, MAX_OTHER_POINTS = 7, 8  # of a picture
 
 
 class Lookup:
-    """Answers for single words of one language: float32 products find the candidates, float64 scores decide."""
+    """Answers for single words of one language, from the index of the shared space."""
 
     def __init__(self, run: Run, side: str) -> None:
         self.side = side
         self.space, self.own, self.other = run.direction(reverse=side == "target")
+        self.own_index = Index(self.space.source)
         # Of how many words of the other language each word is the nearest neighbour. Words more than two standard
         # deviations above the mean are hubs (Radovanović et al. 2010).
         self.nearest_counts = np.bincount(self.space.target_nearest, minlength=len(self.own))
@@ -47,18 +48,16 @@ class Lookup:
 
     def term(self, term: str, vector: Vectors, k: int) -> dict[str, Any]:
         """Describe a term outside the vocabulary by its unit vector in the shared space."""
-        others = self.space.target
-        crowd = best_rows(vector, others, others @ vector, CROWDING_NEIGHBOURS)
-        crowding = sum(score for _, score in crowd) / len(crowd)
+        near = self.space.index.top_k(vector[None], min(CROWDING_NEIGHBOURS, len(self.other)))
+        crowding = float(near.scores.mean())
         return {**self._surroundings(term, vector, k, crowding, None), "frequency": None, "hub": None}
 
     def _surroundings(self, word: str, vector: Vectors, k: int, crowding: float, row: int | None) -> dict[str, Any]:
         """Find what is near in both languages; `row` is the word's own, which is not its own neighbour."""
-        space = self.space
-        cosines = space.target @ vector
-        nearest = best_rows(vector, space.target, cosines, k)
-        csls = best_rows(vector, space.target, cosines, k, space.target_crowding / 2)
-        around = best_rows(vector, space.source, space.source @ vector, k + 1)
+        cosines = self.space.index.products(vector)
+        nearest = self._best(self.space.index, vector, cosines, k)
+        csls = self._best(self.space.index, vector, cosines, k, self.space.penalties)
+        around = self._best(self.own_index, vector, self.own_index.products(vector), k + 1)
         neighbours = [item for item in around if item[0] != row][:k]
         return {
             "side": self.side,
@@ -68,6 +67,16 @@ class Lookup:
             "neighbours": named_rows(self.own, neighbours),
             "picture": self._picture(word, vector, [r for r, _ in neighbours], [r for r, _ in csls]),
         }
+
+    @staticmethod
+    def _best(
+        index: Index, vector: Vectors, cosines: Vectors, k: int, terms: Vectors | None = None
+    ) -> list[tuple[int, float]]:
+        """Return the k best rows and their scores."""
+        if not min(k, len(cosines)):
+            return []
+        rows, scores = index.best(vector, cosines, min(k, len(cosines)), terms)
+        return list(zip(rows.tolist(), scores.tolist(), strict=True))
 
     def _picture(self, word: str, vector: Vectors, own: list[int], other: list[int]) -> list[dict[str, Any]]:
         """Lay both neighbourhoods out in the plane: the two principal components of their vectors in the space."""
@@ -79,28 +88,6 @@ class Lookup:
             {"side": side, "word": spelt, "x": round(float(x), 4), "y": round(float(y), 4), "self": not i}
             for i, ((side, spelt), (x, y)) in enumerate(zip(points, project_to_plane(vectors), strict=True))
         ]
-
-
-def best_rows(
-    vector: Vectors, vectors: Vectors, cosines: Vectors, k: int, penalty: Floats | None = None
-) -> list[tuple[int, float]]:
-    """Return the k rows with the best cosine minus penalty, and their scores, as the engines compute them.
-
-    Only the rows that the float32 `cosines` cannot rule out are scored in float64.
-    """
-    from bilex.search.topk_kernel import edge_scores
-
-    k = min(k, len(vectors))
-    if k <= 0:
-        return []
-    penalty = np.zeros(len(vectors)) if penalty is None else penalty
-    rough = cosines - penalty.astype(np.float32)
-    worst = np.partition(rough, len(rough) - k)[len(rough) - k]
-    rows = np.flatnonzero(rough >= worst - 2 * MAX_ROUNDING_ERROR)
-    query = np.ascontiguousarray(vector[None], np.float32)
-    scores = np.asarray(edge_scores(query, vectors, np.zeros(len(rows), np.int64), rows)) - penalty[rows]
-    order = np.lexsort((rows, -scores))[:k]
-    return [(int(rows[i]), float(scores[i])) for i in order]
 
 
 def named_rows(language: Embeddings, found: list[tuple[int, float]]) -> list[dict[str, Any]]:

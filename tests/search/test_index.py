@@ -1,0 +1,67 @@
+"""The index of a few queries: the engine's answers to the bit, with terms and without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bilex.numerics.types import Vectors
+from bilex.search.index import Index
+from bilex.search.local import LocalEngine
+
+ENGINE = LocalEngine(threads=1)
+
+
+def make_vectors(rng: np.random.Generator, kind: str, count: int, dimension: int) -> Vectors:
+    vectors = rng.normal(size=(count, dimension)).astype(np.float32)
+    if kind == "crowded":  # products that differ by less than the rounding
+        vectors = vectors[:1] + np.float32(1e-6) * vectors
+    elif kind == "repeated":
+        vectors = vectors[rng.integers(0, min(3, count), count)]
+    elif kind == "lengths":
+        vectors *= (10.0 ** rng.uniform(-3, 3, (count, 1))).astype(np.float32)
+    vectors[rng.random(count) < 0.05] = 0
+    return vectors
+
+
+def check(queries: Vectors, targets: Vectors, terms: Vectors, k: int) -> None:
+    index = Index(targets)
+    ones = np.ones((len(queries), 1), np.float32)
+    for found, expected in (
+        (index.top_k(queries, k), ENGINE.top_k(queries, targets, k)),
+        (
+            index.top_k(queries, k, terms),
+            ENGINE.top_k(np.hstack([queries, ones]), np.hstack([targets, terms[:, None]]), k),
+        ),
+    ):
+        assert found.indices.tobytes() == expected.indices.tobytes()
+        assert found.scores.tobytes() == expected.scores.tobytes()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["plain", "crowded", "repeated", "lengths"]),
+    st.integers(1, 60),
+    st.integers(1, 40),
+    st.integers(1, 12),
+)
+def test_equals_the_engine(seed: int, kind: str, count: int, dimension: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    targets, queries = make_vectors(rng, kind, count, dimension), make_vectors(rng, kind, 3, dimension)
+    check(queries, targets, rng.normal(size=count).astype(np.float32), min(k, count))
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered")
+@pytest.mark.parametrize("scale", [1e-30, 1e20, 1e30])
+def test_products_that_underflow_or_overflow(scale: float) -> None:
+    rng = np.random.default_rng(1)
+    targets, queries = (make_vectors(rng, "plain", n, 16) * np.float32(scale) for n in (50, 3))
+    check(queries, targets, rng.normal(size=50).astype(np.float32), 4)
+
+
+def test_no_query_is_no_answer() -> None:
+    found = Index(np.ones((5, 3), np.float32)).top_k(np.zeros((0, 3), np.float32), 2)
+    assert found.indices.shape == found.scores.shape == (0, 2)
