@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 import bilex
+from bilex.evaluation.similarity import MAX_PAIRS
 from bilex.vectors.embeddings import Embeddings
 from tests.attacks.guard import Guard
 from trust.fuzz_targets import TARGETS, fasttext_model
@@ -178,4 +179,4 @@ def make_files(folder: Path, rows: int) -> None:
         file.write("<TEI>")
         file.writelines(f"<entry><orth>{w}</orth><cit type='trans'><quote>mot{w}</quote></cit></entry>\n" for w in many)
         file.write("</TEI>")
-    (folder / "similarity").write_text("".join(f"{word}\tmot{word}\t2.5\n" for word in many))
+    (folder / "similarity").write_text("".join(f"{word}\tmot{word}\t2.5\n" for word in many[:MAX_PAIRS]))

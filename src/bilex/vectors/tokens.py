@@ -62,7 +62,7 @@ def read_model_folder(
     name = TOKENIZER if (folder / TOKENIZER).is_file() else VOCABULARY
     tokens, special = read_tokens(folder / name)
     matrix, rows = _matrix(folder / MATRIX, tokens, folder / name)
-    marked = {word: rows[row] for word, row in whole_words(tokens, special).items()}
+    marked = whole_words(tokens, special)
     paths = [str(folder / MATRIX), str(folder / name)]
     repairs = [f"{len(tokens) - len(marked)} tokens that are not whole words left out"] if marked else []
     beside = Path(f"{folder}.words")
@@ -76,8 +76,19 @@ def read_model_folder(
     if not marked:
         raise InputError(folder / name, "none of the tokens is a word", WRONG_FILE)
     words = list(marked)[:limit]
-    values = matrix[np.array([marked[word] for word in words], np.int64)]
-    return collect_matrix(str(folder / MATRIX), values, words, None, paths, repairs)
+    chosen: Any = ChosenRows(matrix, rows[[marked[word] for word in words]])
+    return collect_matrix(str(folder / MATRIX), chosen, words, None, paths, repairs)
+
+
+class ChosenRows:
+    """Some rows of a mapped matrix, as a matrix that is copied only a slice at a time."""
+
+    def __init__(self, matrix: NDArray[Any], rows: NDArray[np.int64]) -> None:
+        self.matrix, self.rows = matrix, rows
+        self.dtype, self.shape = matrix.dtype, (len(rows), matrix.shape[1])
+
+    def __getitem__(self, part: slice) -> NDArray[Any]:
+        return np.asarray(self.matrix[self.rows[part]])
 
 
 def read_tokens(path: Path) -> tuple[list[str], set[str]]:
@@ -97,7 +108,7 @@ def read_tokens(path: Path) -> tuple[list[str], set[str]]:
             special = {token.content for token in read.added_tokens if token.special}
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise InputError(path, "this is no list of tokens", "get the model again") from None
-    if sorted(numbers.values()) != list(range(len(numbers))):
+    if any(number != row for row, number in enumerate(sorted(numbers.values()))):
         raise InputError(path, "the tokens are not numbered from 0 on, each once", "get the model again")
     return sorted(numbers, key=numbers.__getitem__), special
 
