@@ -51,7 +51,7 @@ def setup(app: Any) -> None:
     pages: dict[str, Callable[[], str]] = {
         "index": lambda: listing_page(HERE),
         "commandline": command_line_page,
-        "tutorial": lambda: tutorial_page(HERE / "tutorial.ipynb"),
+        "tutorial": lambda: tutorial_page(HERE / "tutorial.ipynb", run=True),
     }
 
     def fill(_: Any, name: str, source: list[str]) -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import io
 import json
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -34,13 +39,35 @@ def help_of(name: str, command: click.Command) -> str:
         return command.get_help(context)
 
 
-def tutorial_page(path: Path) -> str:
-    """Return a notebook as a page: its text, and its code in blocks."""
-    parts = []
-    for cell in json.loads(path.read_text("utf-8"))["cells"]:
-        text = "".join(cell["source"])
-        parts.append(text if cell["cell_type"] == "markdown" else fence("python", text))
-    return "\n\n".join(parts) + "\n"
+def tutorial_page(path: Path, *, run: bool = False) -> str:
+    """Return a notebook as a page: its text, its code in blocks, and if it is to `run` what each cell shows."""
+    parts, names = [], dict[str, Any](__name__="tutorial")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for cell in json.loads(path.read_text("utf-8"))["cells"]:
+            text = "".join(cell["source"])
+            parts.append(text if cell["cell_type"] == "markdown" else fence("python", text))
+            if run and cell["cell_type"] == "code":
+                parts += shown_by(text, names)
+    title, rest = parts[0], parts[1:]
+    download = f"{{download}}`Download the notebook <{path.name}>`, and run it in Jupyter."
+    return "\n\n".join([title, download, *rest]) + "\n"
+
+
+def shown_by(code: str, names: dict[str, Any]) -> list[str]:
+    """Run a cell and return what a notebook would show below it."""
+    *lines, last = ast.parse(code).body
+    result: Any = None
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(ast.Module(lines, []), "cell", "exec"), names)
+        if isinstance(last, ast.Expr):
+            result = eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+        else:
+            exec(compile(ast.Module([last], []), "cell", "exec"), names)
+    parts = [fence("text", printed.getvalue().rstrip())] if printed.getvalue() else []
+    if result is not None and hasattr(result, "_repr_html_"):
+        return [*parts, fence("{raw} html", result._repr_html_())]
+    return parts if result is None else [*parts, fence("text", repr(result))]
 
 
 def listing_page(folder: Path) -> str:

@@ -243,8 +243,12 @@ def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> 
 
 def summary_lines(run: Run) -> list[str]:
     """Sum the result up for people: what to expect of it, the verdict, then how it was learnt."""
-    used, seconds = run.info["configuration"]["seed"]["used"], run.info["seconds"]
-    learnt = f"learnt from {plural(used, 'seed pair')} in {plural(len(run.info['iterations']), 'iteration')}"
+    seed, seconds = run.info["configuration"]["seed"], run.info["seconds"]
+    unknown = seed["given"] - seed["used"]
+    known = f" ({unknown:,} more have a word without a vector)" if unknown else ""
+    learnt = (
+        f"learnt from {plural(seed['used'], 'seed pair')}{known} in {plural(len(run.info['iterations']), 'iteration')}"
+    )
     lines = [run.headline, *verdict_lines(run), f"{learnt}, {seconds:.1f} s ({run.info['stopped']})"]
     for choice in run.info["choices"]:
         chosen = CHOICES.get(choice["chosen"], f"{choice['about']}: {choice['chosen']}")
