@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from bilex.lexicon.formats.book import Book, Translations
     from bilex.lexicon.lexicon import Entry
     from bilex.lexicon.reviewed import ReviewedLexicon
+    from bilex.numerics.types import Vectors
     from bilex.runs.run import Run
 
 VECTOR_FORMATS = {  # the endings that a file of the format may have
@@ -49,11 +49,19 @@ WORDS_PER_BLOCK = 5000
     type=click.Choice(["source", "target", "both"]),
     help="Whose vectors; both writes two files, such as FILE.en.vec and FILE.fr.vec.  [default: both]",
 )
+@click.option("--vectors", metavar="FILE", help="Map the vectors in FILE, of one --side, instead of the run's own.")
 @click.option("--reviewed", is_flag=True, help="As it was reviewed: rejected pairs left out, corrections put in.")
 @min_confidence_option
 @quiet_option
 def export(
-    run: str, form: str, output: str | None, side: str | None, reviewed: bool, min_confidence: float, quiet: bool
+    run: str,
+    form: str,
+    output: str | None,
+    side: str | None,
+    vectors: str | None,
+    reviewed: bool,
+    min_confidence: float,
+    quiet: bool,
 ) -> None:
     """Write the lexicon of RUN, or its vectors, in another program's format.
 
@@ -61,7 +69,8 @@ def export(
     is a dictionary for FreeDict's tools, stardict one for GoldenDict and others, tbx for translation tools, dix for
     Apertium, anki a deck of cards. lex holds the model's translation probabilities in both directions, for Moses and
     eflomal. vec, bin and safetensors hold the words of each language with their vectors in the shared space, of length
-    1, so that inner products are cosines.
+    1, so that inner products are cosines. With --vectors they hold other words of one language, mapped as the run maps
+    its own; a fastText model stays one as bin, with its n-grams mapped.
 
     Words are written as they are. To open a tsv or csv in a spreadsheet, import its columns as text: a word such as
     =1+1 is a formula to it.
@@ -71,11 +80,15 @@ def export(
     from bilex.runs.run import Run
 
     check_options(run, form, output, side, reviewed, min_confidence)
+    if vectors is not None and (form not in VECTOR_FORMATS or side not in ("source", "target")):
+        raise click.UsageError("--vectors needs --format vec, bin or safetensors, and --side source or target")
     with show_progress(quiet) as reporter:
         reporter.stage("reading")
         loaded = Run.load(run)
         written = []
-        if form in VECTOR_FORMATS and output is not None:
+        if vectors is not None and output is not None:
+            written = write_transformed(loaded, vectors, output, str(side), reporter)
+        elif form in VECTOR_FORMATS and output is not None:
             written = write_sides(loaded, output, side or "both", reporter)
         elif output is not None:
             reporter.stage(f"writing {output}")
@@ -123,7 +136,7 @@ def book_of(run: Run, folder: str, reviewed: bool, least: float) -> Book:
     if least:
         run.lexicon.confident(least)  # an error if it has none
         entries = [entry for entry in entries if entry.confidence is not None and entry.confidence >= least]
-    translations = partial(probable_translations, run, review, least) if "weights" in run.info else None
+    translations = partial(probable_translations, run, review, least) if run.candidates is not None else None
     return Book(entries, run.source.name, run.target.name, f"bilex {__version__}", translations)
 
 
@@ -170,39 +183,52 @@ def probable_translations(run: Run, review: ReviewedLexicon, least: float, rever
             if word in settled:
                 yield word, [(other, 1 / len(settled[word])) for other in settled[word]]
             else:
-                listed = zip(
-                    (one.word for one in found), translation_probabilities([one.score for one in found]), strict=True
-                )
+                total = max(1.0, sum(one.probability or 0 for one in found))  # two forms of a word may both be right
+                listed = ((one.word, float(one.probability or 0) / total) for one in found)
                 yield word, [(other, p) for other, p in listed if p >= least and (word, other) not in forbidden]
     outside = (word for word in settled if word not in side)
     yield from ((word, [(other, 1 / len(settled[word])) for other in settled[word]]) for word in outside)
 
 
-def translation_probabilities(weights: Sequence[float]) -> list[float]:
-    """Return the probability of each translation from the weights in nats, beside none at weight 0."""
-    top = max((0.0, *weights))
-    odds = [math.exp(weight - top) for weight in weights]
-    total = math.exp(-top) + sum(odds)
-    return [one / total for one in odds]
-
-
 def write_sides(run: Run, output: str, side: str, reporter: Reporter) -> list[str]:
     """Write the vectors of one language or of both, and return the names of the files."""
-    from bilex.lexicon.formats.book import warn_about_words
-    from bilex.vectors.writers import write_vectors
-
     names = names_of_sides(output, run.source.name, run.target.name) if side == "both" else {side: output}
     for which, path in names.items():
         reporter.stage(f"writing {path}")
-        words, vectors = getattr(run, which).words, getattr(run.space, which)
-        if not path.endswith(".safetensors"):
-            rows = [row for row, word in enumerate(words) if word and not SEPARATOR.search(word)]
-            left_out = [word for word in words if not word or SEPARATOR.search(word)]
-            warn_about_words(left_out, "word", "with a space left out", "safetensors keeps them", path)
-            if left_out:
-                words, vectors = [words[row] for row in rows], vectors[rows]
-        write_vectors(path, words, vectors, reporter.rows)
+        write_words(path, getattr(run, which).words, getattr(run.space, which), reporter)
     return list(names.values())
+
+
+def write_words(path: str, words: Sequence[str], vectors: Vectors, reporter: Reporter) -> None:
+    """Write words and vectors, without the words that the format cannot hold."""
+    from bilex.lexicon.formats.book import warn_about_words
+    from bilex.vectors.writers import write_vectors
+
+    if not path.endswith(".safetensors"):
+        rows = [row for row, word in enumerate(words) if word and not SEPARATOR.search(word)]
+        left_out = [word for word in words if not word or SEPARATOR.search(word)]
+        warn_about_words(left_out, "word", "with a space left out", "safetensors keeps them", path)
+        if left_out:
+            words, vectors = [words[row] for row in rows], vectors[rows]
+    write_vectors(path, words, vectors, reporter.rows)
+
+
+def write_transformed(run: Run, vectors: str, output: str, side: str, reporter: Reporter) -> list[str]:
+    """Map the vectors of a file into the shared space; a fastText model as a model, if a binary file is asked for."""
+    from bilex.files.streams import FASTTEXT_MAGIC, ByteStream
+    from bilex.runs.transforming import transform_model
+    from bilex.vectors.embeddings import load
+    from bilex.vectors.fasttext import open_fasttext
+
+    with ByteStream(vectors) as stream:
+        is_model = stream.head.startswith(FASTTEXT_MAGIC)
+    reporter.stage(f"writing {output}")
+    if is_model and output.lower().endswith(".bin"):
+        transform_model(run, open_fasttext(vectors), output, side)
+    else:
+        mapped = run.transform(load(vectors, limit=None), side)
+        write_words(output, mapped.words, mapped.vectors, reporter)
+    return [output]
 
 
 def names_of_sides(output: str, source: str, target: str) -> dict[str, str]:

@@ -40,8 +40,11 @@ TENSORS = {  # name: type, and shape: n source words of d dimensions, m target w
     "target_crowding": ("float64", "m"),
     "source_nearest": ("int64", "n"),
     "target_nearest": ("int64", "m"),
+    "source_means": ("float64", ""),  # one row for each time that the vectors were centred
+    "target_means": ("float64", ""),
 }
 OPTIONAL_TENSOR = "target_map"  # only if the target's side is mapped too
+OPTIONAL_TENSORS = {OPTIONAL_TENSOR, "source_means", "target_means"}  # older runs have no means
 CANDIDATE_TENSORS = {"indptr": "int64", "targets": "int32", "weights": "float32", "probability": "float32"}
 
 
@@ -174,7 +177,9 @@ def read_model(folder: Path, info: dict[str, Any]) -> tuple[dict[str, NDArray[An
     try:
         with safe_open(path, framework="numpy") as file:
             stored = set(file.keys())
-            tensors = {name: file.get_tensor(name) for name in TENSORS if name != OPTIONAL_TENSOR or name in stored}
+            tensors = {
+                name: file.get_tensor(name) for name in TENSORS if name in stored or name not in OPTIONAL_TENSORS
+            }
             names = dict(json.loads((file.metadata() or {}).get("names", "{}")))
     except (SafetensorError, OSError, ValueError, TypeError, RecursionError):
         raise InputError(path, "this is not a model of bilex", "run `bilex induce` again") from None
@@ -197,6 +202,9 @@ def is_valid_tensor(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
             return len(words) == tensors[name.replace("words", "crowding")].size
         except UnicodeDecodeError:
             return False
+    if name.endswith("means"):
+        longest = counts["d" if name.startswith("source") else "e"]
+        return tensor.ndim == 2 and tensor.shape[1] <= longest and bool(np.isfinite(tensor).all())
     if tensor.shape != tuple(counts[count] for count in shape):
         return False
     if name.endswith("nearest"):

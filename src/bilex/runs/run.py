@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -225,6 +225,27 @@ class Run:
 
         return find(term) if term in words else compose(term, find)
 
+    @property
+    def sides(self) -> dict[str, Embeddings]:
+        """The languages by the names of their sides."""
+        return {"source": self.source, "target": self.target}
+
+    @overload
+    def transform(self, vectors: Embeddings, side: str) -> Embeddings: ...
+    @overload
+    def transform(self, vectors: Vectors, side: str) -> Vectors: ...
+    def transform(self, vectors: Vectors | Embeddings, side: str) -> Vectors | Embeddings:
+        """Map new vectors of one `side`, ``source`` or ``target``, into the shared space, as unit vectors.
+
+        They are normalised as the run normalised its own: the mean of the run's vectors is subtracted, not theirs. So a
+        word of the run gets the vector that it has there. A method with spelling needs `Embeddings`, for the words.
+        """
+        from bilex.runs.transforming import transform_rows
+
+        if isinstance(vectors, Embeddings):
+            return replace(vectors, vectors=transform_rows(self, vectors.vectors, side, vectors.words), means=())
+        return transform_rows(self, vectors, side)
+
     def evaluate(
         self,
         gold: Gold,
@@ -321,6 +342,7 @@ class Run:
             "source_words": pack_words(self.source.words),
             "target_words": pack_words(self.target.words),
             **{name: getattr(self.space, name) for name in AROUND},
+            **{f"{name}_means": np.stack(side.means) for name, side in self.sides.items() if side.means},
         }
         write_model(folder, tensors, {"source": self.source.name, "target": self.target.name})
         if self.candidates is not None:
@@ -335,7 +357,12 @@ class Run:
         lexicon = Lexicon.load(verified_file(folder, LEXICON, info))
         tensors, names = read_model(folder, info)
         source, target = (
-            Embeddings(unpack_words(tensors[f"{side}_words"]), tensors[f"{side}_vectors"], name=names.get(side, ""))
+            Embeddings(
+                unpack_words(tensors[f"{side}_words"]),
+                tensors[f"{side}_vectors"],
+                name=names.get(side, ""),
+                means=tuple(tensors.get(f"{side}_means", ())),
+            )
             for side in ("source", "target")
         )
         theta = Theta(tensors["omega"], tensors["mu"], tensors.get(OPTIONAL_TENSOR))

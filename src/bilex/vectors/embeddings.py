@@ -36,12 +36,15 @@ class Embeddings:
         The files they came from.
     name
         A short label, such as ``en``.
+    means
+        What `normalise` has subtracted to centre the vectors, so that others can be put beside them.
     """
 
     words: tuple[str, ...]
     vectors: NDArray[np.float32]
     paths: tuple[str, ...] = ()
     name: str = ""
+    means: tuple[NDArray[np.float64], ...] = ()
 
     def __post_init__(self) -> None:
         vectors = np.ascontiguousarray(self.vectors, dtype=np.float32)
@@ -101,7 +104,8 @@ class Embeddings:
         Embeddings
             New vectors; the original ones do not change.
         """
-        return replace(self, vectors=normalise_rows(self.vectors, steps))
+        vectors, means = normalise_rows(self.vectors, steps)
+        return replace(self, vectors=vectors, means=(*self.means, *means))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the words and vectors to a file, whole or not at all.

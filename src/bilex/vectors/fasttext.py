@@ -10,8 +10,8 @@ from __future__ import annotations
 import mmap
 import os
 import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.errors import InputError
+from bilex.files.atomic import atomic_write
 from bilex.files.streams import FASTTEXT_MAGIC, MAX_WORD_BYTES, ByteStream
 from bilex.numerics.types import Indices
 from bilex.vectors.cleaning import Collector, Loaded, check_finite, decode_words
@@ -116,6 +117,39 @@ def read_fasttext(stream: ByteStream, limit: int | None) -> Loaded:
         check_finite(model.path, block, start + 1)
         collector.keep(decode_words(model.words(start, start + len(rows))), rows + 1)
     return collector.finish((model.path,))
+
+
+def write_mapped_model(
+    path: str | os.PathLike[str],
+    model: FastText,
+    linear: Callable[[NDArray[np.float32]], NDArray[np.float32]],
+    exact: Callable[[NDArray[np.float32]], NDArray[np.float32]],
+) -> None:
+    """Write a model with its rows mapped by a linear function, so that words outside it are mapped with their n-grams.
+
+    The rows of words are corrected so that the vector of a word is `exact` of what it was. The new model has no output
+    matrix: it makes vectors, and cannot be trained further.
+    """
+    count, rows = len(model.starts), len(model.matrix)
+    header = bytearray(model.data[: _HEADER.size].tobytes())
+    dimension = linear(model.matrix[:1]).shape[1]
+    header[8:12] = struct.pack("<i", dimension)
+    matrix_place = model.matrix.__array_interface__["data"][0] - model.data.__array_interface__["data"][0]
+    own = np.zeros((rows, 1), np.float32)
+    own[:count] = 1
+    shares = replace(model, matrix=own)  # of a word's own row in its vector
+    with atomic_write(path) as file:
+        file.write(header)
+        file.write(model.data[_HEADER.size : matrix_place - _MATRIX.size].tobytes())
+        file.write(_MATRIX.pack(False, rows, dimension))
+        for start in range(0, rows, MODEL_ROWS_PER_BLOCK):
+            block = linear(model.matrix[start : start + MODEL_ROWS_PER_BLOCK])
+            places = np.arange(start, min(start + len(block), count))
+            if len(places):
+                vectors = model.vectors(places)
+                block[: len(places)] += (exact(vectors) - linear(vectors)) / shares.vectors(places)
+            file.write(block.astype("<f4").tobytes())
+        file.write(_MATRIX.pack(False, 0, dimension))
 
 
 def fasttext_shape(head: bytes) -> tuple[int, int]:

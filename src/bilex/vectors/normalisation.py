@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from bilex.errors import BilexError
-from bilex.numerics.types import Vectors
+from bilex.numerics.types import Floats, Vectors
 
 ROWS_PER_BLOCK = 4096
+STEPS = ("unit", "centre", "none")
 ALIASES = {"center": "centre"}
 ITERATIVE = (*("unit", "centre") * 10, "unit")  # each round makes the mean about ten times smaller
 
@@ -26,12 +27,24 @@ def basic_steps(steps: str | Sequence[str]) -> list[str]:
     return found
 
 
-def normalise_rows(vectors: Vectors, steps: str | Sequence[str]) -> Vectors:
-    """Return a copy of the vectors after the given steps."""
-    names, normalised = basic_steps(steps), vectors.copy()
+def normalise_rows(
+    vectors: Vectors, steps: str | Sequence[str], means: Iterable[Floats] = ()
+) -> tuple[Vectors, list[Floats]]:
+    """Return a copy of the vectors after the given steps, and the means that were subtracted.
+
+    With `means`, those of other vectors are subtracted, so that these end up where they would beside the others.
+    """
+    names, normalised, given = basic_steps(steps), vectors.copy(), iter(means)
+    subtracted = []
     for name in names:
-        STEPS[name](normalised)
-    return normalised
+        if name == "unit":
+            scale_to_unit(normalised)
+        elif name == "centre" and len(vectors):
+            mean = next(given, None)
+            subtracted.append(mean_row(normalised) if mean is None else mean)
+            for block in blocks_of(normalised):
+                block[:] = block - subtracted[-1]
+    return normalised, subtracted
 
 
 def blocks_of(vectors: Vectors) -> list[Vectors]:
@@ -48,20 +61,9 @@ def scale_to_unit(vectors: Vectors) -> None:
         block[:] = wide / norms
 
 
-def subtract_mean(vectors: Vectors) -> None:
-    """Subtract the mean row in place."""
-    if not len(vectors):
-        return
+def mean_row(vectors: Vectors) -> Floats:
+    """Return the mean of the rows."""
     total = np.zeros(vectors.shape[1], dtype=np.float64)
     for block in blocks_of(vectors):
         total += block.sum(axis=0, dtype=np.float64)
-    mean = total / len(vectors)
-    for block in blocks_of(vectors):
-        block[:] = block - mean
-
-
-STEPS: dict[str, Callable[[Vectors], None]] = {
-    "unit": scale_to_unit,
-    "centre": subtract_mean,
-    "none": lambda vectors: None,
-}
+    return np.asarray(total / len(vectors))
