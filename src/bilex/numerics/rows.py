@@ -5,12 +5,13 @@ The order of every sum is fixed, so results do not depend on the number of threa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from bilex.errors import BilexError
-from bilex.numerics.threads import single_threaded_blas
+from bilex.numerics.threads import single_threaded_blas, thread_count
 from bilex.numerics.types import Floats, Indices, Vectors
 
 BLOCK = 8192
@@ -20,25 +21,32 @@ SMALL = 1e-30
 def apply(omega: Floats, vectors: Vectors) -> Vectors:
     """Map each row, ``vectors @ omega.T``, rounding to float32 once."""
     mapped = np.empty((len(vectors), len(omega)), np.float32)
-    for rows, product in products(omega, vectors):
-        round_into(mapped[rows], product)
+    for_each_product(omega, vectors, lambda rows, product: round_into(mapped[rows], product))
     return mapped
 
 
 def apply_with_norms(omega: Floats, vectors: Vectors, shift: Floats) -> tuple[Vectors, Floats]:
     """Map each row and shift it, rounding to float32 once; and compute ``‖Ωx‖²``, without the shift."""
     mapped, norms = np.empty((len(vectors), len(omega)), np.float32), np.empty(len(vectors))
-    for rows, product in products(omega, vectors):
+
+    def use(rows: slice, product: Floats) -> None:
         round_into(mapped[rows], product + shift)
         norms[rows] = (product**2).sum(axis=1)
+
+    for_each_product(omega, vectors, use)
     return mapped, norms
 
 
-def products(omega: Floats, vectors: Vectors) -> Iterator[tuple[slice, Floats]]:
-    """Compute Ωx in float64, one block of rows after the other."""
+def for_each_product(omega: Floats, vectors: Vectors, use: Callable[[slice, Floats], None]) -> None:
+    """Compute Ωx in float64 for each block of rows, on all threads, and call `use` with the rows and their products."""
+
+    def work(rows: slice) -> None:
+        use(rows, vectors[rows].astype(np.float64) @ omega.T)
+
     with single_threaded_blas():
-        for rows in blocks(len(vectors)):
-            yield rows, vectors[rows].astype(np.float64) @ omega.T
+        threads = thread_count() if len(vectors) > BLOCK else 1
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, blocks(len(vectors))))
 
 
 def round_into(block: Vectors, numbers: Floats) -> None:
