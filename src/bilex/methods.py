@@ -40,7 +40,7 @@ NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 Probability = Annotated[float, msgspec.Meta(ge=0, le=1)]
 MIN_TEMPERATURE = 1e-6  # float32 weights divided by less say nothing
 SOFT_E_STEPS = ("posterior", "sinkhorn")
-MIN_LISTED = 0.3  # the probability from which the default method lists an entry
+MIN_LISTED = 0.2  # the probability from which the default method lists an entry
 NORMALISATION_STEPS = ("unit", "centre", "iterative", "none")
 
 
