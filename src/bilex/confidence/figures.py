@@ -23,7 +23,8 @@ from bilex.search.space import SharedSpace
 
 FREQUENT_WORDS = 5000  # vocabularies of all sizes are judged by their most frequent words
 MIN_WORDS = 100  # on a side, to judge by
-MIN_PAIRS = 30  # to correlate
+MIN_CORRELATED = 30
+MAX_DEVIATION = 0.25  # of the purity; beyond it the evidence says nothing
 MAX_SEED_WORDS = 1000
 SEED_RANK = 5  # a seed translation agrees if CSLS ranks it so or better
 ZIPF_WORDS = 3000  # the order of a vocabulary is judged by its first words
@@ -76,10 +77,6 @@ class RunFigures:
     pairs: int
     seen: tuple[int, int]  # words of each language that the matching saw
     matched: float  # share of the frequent words that were matched, in the language where it is smaller
-    mutual: float  # share of the pairs whose words are each other's nearest neighbours
-    cosine: float  # mean over the pairs
-    returning: float  # share of the frequent source words that are the nearest neighbour of their nearest neighbour
-    frequency: float | None  # `frequency_agreement`; None if there are too few pairs or `ordered` is false
     evidence: float | None  # purity of the pairs that stand out, two deviations down (`bilex.model.evidence`)
     expected: float | None  # mean confidence of the pairs; None in older runs
     ordered: bool  # whether both vocabularies seem to be in order of frequency
@@ -104,18 +101,13 @@ def measure_run(run: Run) -> RunFigures:
     words, weights = int(agreement.get("words", 0)), run.info.get("weights")
     ordered = is_frequency_ordered(run.source.words) and is_frequency_ordered(run.target.words)
     of_source, of_target = run.space.source_nearest, run.space.target_nearest
-    returning = of_target[of_source[: frequent[0]]] == np.arange(frequent[0])
     counts = [nearest_counts(of_source, frequent), nearest_counts(of_target, frequent[::-1])]
     covered = count_below(pairs.rows.source, frequent[0]), count_below(pairs.rows.target, frequent[1])
     return RunFigures(
         pairs=len(pairs),
         seen=seen,
         matched=run.info.get("confidence", {}).get("matched", min(covered) / min(frequent)),  # before `confident`
-        mutual=float(pairs.lexicon.mutual.mean()) if len(pairs) else 0.0,
-        cosine=float(pairs.lexicon.score.mean()) if len(pairs) else 0.0,
-        returning=float(returning.mean()),
-        frequency=frequency_agreement(pairs) if ordered else None,
-        evidence=weights["purity"] - 2 * weights["deviation"] if weights and ordered else None,
+        evidence=evidence_of(weights) if weights and ordered else None,
         expected=pairs.lexicon.expected_precision if len(pairs) and pairs.lexicon.confidence is not None else None,
         ordered=ordered,
         hubness=max(skewness(each) for each in counts),
@@ -127,6 +119,11 @@ def measure_run(run: Run) -> RunFigures:
         iterations=len(iterations),
         stopped=run.info["stopped"],
     )
+
+
+def evidence_of(weights: dict[str, Any]) -> float | None:
+    """Return the least share of right pairs among those that stand out, by the other evidence; None if it is mute."""
+    return None if weights["deviation"] > MAX_DEVIATION else weights["purity"] - 2 * weights["deviation"]
 
 
 def likelihood_rise(iterations: list[dict[str, Any]], method: dict[str, Any]) -> float | None:
@@ -148,18 +145,6 @@ def nearest_counts(nearest: Indices, frequent: tuple[int, int]) -> Indices:
     return np.bincount(near[near < frequent[1]], minlength=frequent[1])
 
 
-def frequency_agreement(pairs: InducedPairs) -> float | None:
-    """Return Spearman's correlation of the two words' frequency ranks, over the pairs of at least median cosine.
-
-    Translations are about as frequent in both languages, and the model knows nothing of frequency. The other half of
-    the pairs is half noise even in good runs.
-    """
-    if not len(pairs):
-        return None
-    chosen = pairs.known & (pairs.lexicon.score >= np.median(pairs.lexicon.score))
-    return rank_correlation(pairs.rows.source[chosen], pairs.rows.target[chosen])
-
-
 def is_frequency_ordered(words: Sequence[str]) -> bool:
     """Check whether words seem to be in order of frequency: rarer words are longer (Zipf), and not alphabetical.
 
@@ -176,7 +161,7 @@ def is_frequency_ordered(words: Sequence[str]) -> bool:
 
 def rank_correlation(first: Indices, second: Indices) -> float | None:
     """Return Spearman's correlation of two columns; None if there are few values or all are the same."""
-    if len(first) < MIN_PAIRS or np.ptp(first) == 0 or np.ptp(second) == 0:
+    if len(first) < MIN_CORRELATED or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
     return float(np.corrcoef(average_ranks(first), average_ranks(second))[0, 1])
 

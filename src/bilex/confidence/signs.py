@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from bilex.confidence.figures import RunFigures
 from bilex.em.em import CONVERGED, SEED_ONLY
+from bilex.model.counting import MIN_TELLING_PURITY
 from bilex.numerics.formatting import format_number, format_percent
 
 SOUND, DOUBTFUL, FAILED = "sound", "doubtful", "failed"
-EVIDENCE_LIMIT = 0.5  # at least this share of the pairs that stand out is right; none of them in a failed run
+EVIDENCE_LIMIT = 0.5  # at least this share of the pairs that stand out is right in a sound run
 HUBNESS_LIMITS = (8.0, 18.0)  # sound up to the first, failed above the second
 
 
@@ -34,19 +35,10 @@ class Scale(NamedTuple):
     sound: float
     failed: float
     sentence: str
-    share: bool = True
 
 
 SCALES = {
-    "matched": Scale(0.25, 0.15, "{value} of the frequent words were matched."),
-    "mutual": Scale(0.40, 0.10, "The words of {value} of the pairs are each other's nearest neighbours."),
-    "cosine": Scale(0.60, 0.45, "The mean cosine of the pairs is {value}.", share=False),
-    "returning": Scale(
-        0.30, 0.08, "{value} of the frequent words are the nearest neighbour of their nearest neighbour."
-    ),
-    "frequency": Scale(
-        0.35, 0.24, "The words of a pair {agree} in how frequent they are (correlation {value}).", share=False
-    ),
+    "precision": Scale(0.50, 0.10, "{value} of the entries are expected to be right."),
     "seed": Scale(0.50, 0.15, "{value} of the seed's words have their translation among the five best."),
 }
 
@@ -54,31 +46,24 @@ SCALES = {
 def read_signs(figures: RunFigures) -> tuple[Sign, ...]:
     """Read every sign for which the run has a figure."""
     signs = (
-        scale_sign("matched", figures.matched),
-        scale_sign("mutual", figures.mutual),
-        scale_sign("cosine", figures.cosine),
-        scale_sign("returning", figures.returning),
-        scale_sign("frequency", figures.frequency),
+        scale_sign("precision", figures.expected),
         evidence_sign(figures),
-        hubness_sign(figures),
         scale_sign("seed", figures.seed_near),
+        hubness_sign(figures),
         learning_sign(figures),
     )
     return tuple(sign for sign in signs if sign is not None)
 
 
 def scale_sign(key: str, value: float | None) -> Sign | None:
-    """Read a value by its scale; None if the run has no such figure."""
+    """Read a share by its scale; None if the run has no such figure."""
     if value is None:
         return None
-    sound, failed, sentence, share = SCALES[key]
+    sound, failed, sentence = SCALES[key]
     level = SOUND if value >= sound else FAILED if value < failed else DOUBTFUL
-    shown = format_percent(value) if share else format_number(value, 2)
-    limit = f"from {sound:.0%}" if share else f"from {sound:.2f}"
-    agree = {SOUND: "agree", DOUBTFUL: "agree only weakly", FAILED: "hardly agree"}[level]
-    only = "only " if share and level != SOUND and value > 0 else ""
-    sentence = sentence.format(value=only + shown, agree=agree)
-    return Sign(key, shown, limit, level, sentence[0].upper() + sentence[1:])
+    shown = format_percent(value)
+    sentence = sentence.format(value=f"{'only ' * (level != SOUND and value > 0)}{shown}")
+    return Sign(key, shown, f"from {sound:.0%}", level, sentence[0].upper() + sentence[1:])
 
 
 def evidence_sign(figures: RunFigures) -> Sign | None:
@@ -86,7 +71,7 @@ def evidence_sign(figures: RunFigures) -> Sign | None:
     least = figures.evidence
     if least is None:
         return None
-    level = SOUND if least >= EVIDENCE_LIMIT else DOUBTFUL if least > 0 else FAILED
+    level = SOUND if least >= EVIDENCE_LIMIT else DOUBTFUL if least > MIN_TELLING_PURITY else FAILED
     share = format_percent(max(least, 0.0))
     sentence = {
         SOUND: f"By their spelling and frequency, at least {share} of the pairs that stand out are right.",

@@ -13,11 +13,10 @@ from bilex.confidence.figures import MIN_WORDS, RunFigures, measure_run
 from bilex.confidence.signs import DOUBTFUL, FAILED, SOUND, Sign, read_signs
 from bilex.lexicon.text import html_table
 from bilex.methods import flat_options
-from bilex.numerics.formatting import format_percent
 from bilex.runs.run import Run
 
 SMALL_SEED = 100
-MIN_SOUND_PRECISION = 0.5  # a lexicon that expects less of itself is never called sound
+MIN_PAIRS = 100  # a lexicon of fewer is never called sound
 ADVISED_MAX_RANK = 10_000
 HEADLINES = {
     SOUND: "This lexicon looks sound",
@@ -65,9 +64,6 @@ def decide_verdict(figures: RunFigures, configuration: dict[str, Any]) -> Verdic
     level = combine_levels(figures, levels)
     order = (SOUND, FAILED, DOUBTFUL) if level == SOUND else (FAILED, DOUBTFUL)
     reasons = [sign.sentence for each in order for sign in signs if sign.level == each]
-    if figures.expected is not None and figures.expected < MIN_SOUND_PRECISION:
-        share = format_percent(figures.expected)
-        reasons.insert(0, f"{share[0].upper()}{share[1:]} of the entries are expected to be right.")
     if not figures.pairs:
         reasons = ["No pair of words was matched."]
     elif not figures.ordered:
@@ -79,19 +75,20 @@ def decide_verdict(figures: RunFigures, configuration: dict[str, Any]) -> Verdic
 
 
 def combine_levels(figures: RunFigures, levels: dict[str, str]) -> str:
-    """Return the level of the verdict from the levels of the signs."""
+    """Return the level of the verdict from the levels of the signs.
+
+    *Failed* where the pairs look no better than candidates that were passed over, or hardly any is expected to be
+    right. *Sound* only where at least half of the entries are expected to be right, and the evidence agrees.
+    """
     if not figures.pairs:
         return FAILED
     if too_few_words(figures):
         return DOUBTFUL
-    failed = [key for key, level in levels.items() if level == FAILED]
-    weak = [key for key, level in levels.items() if level != SOUND]
-    if {"matched", "frequency", "evidence"} & set(failed) or len(failed) >= 3:
+    evidence, weak = levels.get("evidence", DOUBTFUL), [key for key, level in levels.items() if level != SOUND]
+    if FAILED in (evidence, levels.get("precision")) or (levels.get("seed") == FAILED and evidence != SOUND):
         return FAILED
-    if "seed" in failed and len(weak) > 1:
-        return FAILED
-    mostly_right = figures.expected is None or figures.expected >= MIN_SOUND_PRECISION
-    return SOUND if figures.ordered and mostly_right and not failed and len(weak) <= 1 else DOUBTFUL
+    decided = levels.get("precision") == SOUND and evidence == SOUND and levels.get("seed") != FAILED
+    return SOUND if figures.ordered and figures.pairs >= MIN_PAIRS and decided and len(weak) <= 1 else DOUBTFUL
 
 
 def too_few_words(figures: RunFigures) -> bool:
@@ -112,7 +109,9 @@ def advise(level: str, levels: dict[str, str], figures: RunFigures, configuratio
         *method_advice(flat_options(configuration["method"]), levels, figures),
     ]
     if level == DOUBTFUL:
-        advice.append("Until then, trust only entries that are mutual and have rank 1, and check a sample of them.")
+        advice.append(
+            "Until then, use only entries of high confidence (`--min-confidence 0.8`), and check a sample of them."
+        )
         if not figures.ordered:
             advice.append("If you can, put the most frequent words first: then the result can be judged better.")
     return advice
@@ -144,7 +143,7 @@ def method_advice(method: dict[str, Any], levels: dict[str, str], figures: RunFi
         advice.append(f"Let the matching see more words than {max_rank:,}: {option}.")
     if not method["self_learning"] or method["prior"] not in ("1:1", "1:2", "2:1", "2:2"):
         advice.append("Leave out `--method`: the default method makes more of a weak seed.")
-    if method["log_odds"] > 0 and levels.get("frequency") != SOUND:
+    if method["log_odds"] > 0:
         advice.append("Leave out `--log-odds`: it accepts pairs that are hardly alike.")
     if levels["hubness"] != SOUND:
         advice.append("Use CSLS when you look words up: it corrects for hubs.")

@@ -18,6 +18,7 @@ from bilex.em.edges import Languages, gather_edges, match_weighed
 from bilex.em.em import Fit, measure_iteration
 from bilex.matching.graph import Graph, RowPairs
 from bilex.methods import Method
+from bilex.model.counting import is_telling
 from bilex.model.pair_weights import weigh_edges
 from bilex.model.posterior import worthwhile_posterior
 from bilex.model.prior import Prior
@@ -53,6 +54,8 @@ def refine(fit: Fit, languages: Languages, seed: RowPairs, method: Method, prior
     edges = gather_edges(frequent, space, neighbours, trained, method.map, context.engine)
     context.clock.lap("candidates")
     weighed = weigh_edges(edges, prior.capacities)
+    if not is_telling(weighed.weights.purity, weighed.weights.deviation):
+        return fit  # a failed run would learn from noise, and then look as if the evidence bore it out
     matching = match_weighed(weighed, prior, least_odds=-weighed.weights.log_odds)
     if not len(matching):
         return fit

@@ -32,6 +32,7 @@ from bilex.numerics.types import Floats, Indices
 WORST_RIVALS = 0.1  # the share of the rivals that their evidence speaks most against
 RIGHT_AMONG_WORST = 0.1  # how often right pairs are as bad, beside rivals
 MAX_RATIO, MIN_RATIO = 6.0, -3.0  # nats: one kind of evidence says no more for a pair, and no less against it
+MIN_TELLING_PURITY = 0.1  # two deviations down; a run with fewer right pairs has failed
 USUAL_PURITY, PURITY_SPREAD = 0.5, 0.3  # before anything is counted: it could be almost any
 MAX_PURITY, MIN_PURITY = 0.99, 0.05  # counts cannot tell purities beyond these apart
 START_SCALE, START_OFFSET = 15.0, -2.0  # Newton's method ends in the same place from others
@@ -62,15 +63,23 @@ def count_weights(graph: Graph, evidence: Sequence[Measured]) -> CountedWeights:
     """Learn the weight of a pair from a graph of candidates, whose weights are cross-fitted CSLS scores."""
     counted = graph.rows < MAX_COUNTED_WORDS
     graph, evidence = graph.where(counted), [each.where(counted) for each in evidence]
+    mute = {each.name: np.zeros(len(each.knots)) for each in evidence}
     if not len(graph.weights):
-        return CountedWeights(START_SCALE, {each.name: np.zeros(len(each.knots)) for each in evidence}, 0.0, 1.0)
+        return CountedWeights(START_SCALE, mute, 0.0, 1.0)
     first, other_first = heaviest_of(graph.weights, graph.rows), heaviest_of(graph.weights, graph.indices)
     chosen, passed_over = first & other_first & (graph.weights > 0), ~first & ~other_first
     purity, deviation = estimate_purity(graph, evidence, chosen, passed_over)
+    if not is_telling(purity, deviation):
+        return CountedWeights(START_SCALE, mute, purity, deviation)
     bounded = bounded_purity(purity, deviation)
     curves = {each.name: decontaminate(log_ratio(each, chosen, passed_over), bounded) for each in evidence}
     total = np.sum([each.nats(curves[each.name]) for each in evidence], axis=0)
     return CountedWeights(learn_scale(graph, total), curves, purity, deviation)
+
+
+def is_telling(purity: float, deviation: float) -> bool:
+    """Check that the evidence tells the chosen pairs from rivals; if not, its counts are noise."""
+    return purity - 2 * deviation > MIN_TELLING_PURITY
 
 
 def bounded_purity(purity: float, deviation: float) -> float:
