@@ -20,15 +20,11 @@ from bilex.runs.run import Run
 from bilex.vectors.embeddings import Embeddings
 from tests.languages import Languages
 
-FIELDS = {"seed": "seed_near"}  # where a sign and its figure have different names
+FIELDS = {"seed": "seed_near", "precision": "expected"}  # where a sign and its figure have different names
 FIGURES = RunFigures(
     pairs=500,
     seen=(1000, 1000),
     matched=0.5,
-    mutual=0.7,
-    cosine=0.7,
-    returning=0.6,
-    frequency=0.6,
     evidence=0.7,
     expected=0.8,
     ordered=True,
@@ -44,30 +40,24 @@ FIGURES = RunFigures(
 
 CASES: tuple[tuple[dict[str, Any], str], ...] = (
     ({}, SOUND),
-    ({"mutual": 0.3}, SOUND),
-    ({"mutual": 0.3, "cosine": 0.5}, DOUBTFUL),
-    ({"mutual": 0.05}, DOUBTFUL),
-    ({"mutual": 0.05, "cosine": 0.3}, DOUBTFUL),
-    ({"mutual": 0.05, "cosine": 0.3, "hubness": 20.0}, FAILED),
-    ({"matched": 0.1}, FAILED),
-    ({"frequency": 0.1}, FAILED),
-    ({"frequency": None}, SOUND),
-    ({"frequency": None, "ordered": False}, DOUBTFUL),
-    ({"evidence": 0.3}, SOUND),
-    ({"evidence": 0.3, "mutual": 0.3}, DOUBTFUL),
-    ({"evidence": -0.01}, FAILED),  # no better than what was passed over
-    ({"evidence": None}, SOUND),
+    ({"hubness": 10.0}, SOUND),  # one weak sign beside the two that decide
+    ({"hubness": 10.0, "stopped": "after 50 iterations"}, DOUBTFUL),
+    ({"ordered": False}, DOUBTFUL),
+    ({"evidence": 0.3}, DOUBTFUL),
+    ({"evidence": 0.05}, FAILED),  # no better than what was passed over
+    ({"evidence": None}, DOUBTFUL),  # it cannot tell
     ({"expected": 0.49}, DOUBTFUL),
-    ({"expected": None}, SOUND),
+    ({"expected": 0.05}, FAILED),
+    ({"expected": None, "evidence": None}, DOUBTFUL),  # an older run
+    ({"seed_near": 0.3}, SOUND),
     ({"seed_near": 0.1}, DOUBTFUL),
-    ({"seed_near": 0.1, "mutual": 0.3}, FAILED),
+    ({"seed_near": 0.1, "evidence": 0.3}, FAILED),
     ({"seed_near": None}, SOUND),
+    ({"pairs": 99}, DOUBTFUL),
     ({"stopped": "after 50 iterations"}, SOUND),
-    ({"stopped": "after 50 iterations", "rise": None, "mutual": 0.3}, DOUBTFUL),
-    ({"rise": -5.0, "mutual": 0.3}, DOUBTFUL),
+    ({"rise": -5.0, "hubness": 10.0}, DOUBTFUL),
     ({"seen": (1000, 100)}, SOUND),
     ({"seen": (1000, 99)}, DOUBTFUL),
-    ({"seen": (20, 20), "matched": 0.0}, DOUBTFUL),
     ({"seen": (20, 20), "pairs": 0}, FAILED),
 )
 
@@ -139,7 +129,7 @@ def test_vectors_in_another_order_are_doubted_but_not_condemned(languages: Langu
         rows = np.argsort(side.words)
         sides.append(Embeddings(tuple(side.words[row] for row in rows), side.vectors[rows]))
     verdict = judge(induce(sides[0], sides[1], "identical"))
-    assert (verdict.level, verdict.figures.frequency, verdict.figures.ordered) == (DOUBTFUL, None, False)
+    assert (verdict.level, verdict.figures.evidence, verdict.figures.ordered) == (DOUBTFUL, None, False)
     check_sentences(verdict)
 
 
@@ -177,10 +167,9 @@ def test_a_sign_changes_its_level_at_its_limits() -> None:
 
 
 def test_signs_show_their_value_and_limit() -> None:
-    signs = signs_by_key(replace(FIGURES, matched=0.2, cosine=-0.001, rise=-1234.56))
-    assert (signs["matched"].value, signs["matched"].limit) == ("20%", "from 25%")
-    assert signs["matched"].sentence.startswith("Only 20% of")
-    assert (signs["cosine"].value, signs["cosine"].limit) == ("0.00", "from 0.60")
+    signs = signs_by_key(replace(FIGURES, expected=0.2, rise=-1234.56))
+    assert (signs["precision"].value, signs["precision"].limit) == ("20%", "from 50%")
+    assert signs["precision"].sentence.startswith("Only 20% of")
     assert (signs["learning"].value, signs["learning"].level) == ("−1,234.6", DOUBTFUL)
     assert signs_by_key(FIGURES)["learning"].value == "+100.0"
     assert "learning" not in signs_by_key(replace(FIGURES, rise=None))
@@ -192,7 +181,7 @@ def test_advice_depends_on_the_configuration(configuration: dict[str, Any]) -> N
         changed = {"seed": {**configuration["seed"], **seed}, "method": {**options, **method}}
         return " ".join(decide_verdict(figures, changed).advice)
 
-    weak = replace(FIGURES, mutual=0.3, frequency=0.3)
+    weak = replace(FIGURES, expected=0.3)
     asked = advice(weak, {"name": "numerals", "used": 99}, {"max_rank": 200, "log_odds": 0.5})
     other = advice(weak, {"name": "pairs.txt", "used": 100}, {"self_learning": False})
     for option in ("--seed identical", "--seed FILE", "--max-rank 10000", "--log-odds"):

@@ -69,7 +69,11 @@ def decide_verdict(figures: RunFigures, configuration: dict[str, Any]) -> Verdic
     elif not figures.ordered:
         missing = "The words do not seem to be in order of frequency, so the surest sign is missing."
         reasons = [missing, *reasons]
-    elif too_few_words(figures):
+    elif level == DOUBTFUL and figures.pairs < MIN_PAIRS:
+        reasons.insert(0, f"There are only {figures.pairs:,} entries, too few to judge by.")
+    elif level == DOUBTFUL and figures.evidence is None:
+        reasons.insert(0, "Neither spelling nor frequency can tell whether the pairs are right.")
+    if figures.pairs and too_few_words(figures):
         reasons.insert(0, f"There are only {min(figures.seen):,} words on a side, too few to judge by.")
     return Verdict(level, tuple(reasons), tuple(advise(level, levels, figures, configuration)), signs, figures)
 
@@ -87,7 +91,7 @@ def combine_levels(figures: RunFigures, levels: dict[str, str]) -> str:
     evidence, weak = levels.get("evidence", DOUBTFUL), [key for key, level in levels.items() if level != SOUND]
     if FAILED in (evidence, levels.get("precision")) or (levels.get("seed") == FAILED and evidence != SOUND):
         return FAILED
-    decided = levels.get("precision") == SOUND and evidence == SOUND and levels.get("seed") != FAILED
+    decided = levels.get("precision", SOUND) == SOUND and evidence == SOUND and levels.get("seed") != FAILED
     return SOUND if figures.ordered and figures.pairs >= MIN_PAIRS and decided and len(weak) <= 1 else DOUBTFUL
 
 
