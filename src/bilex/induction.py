@@ -14,7 +14,7 @@ from bilex.em.context import Context, EMHistory, Reporter
 from bilex.em.held_out import Training, fit_method
 from bilex.em.refinement import refine
 from bilex.errors import NothingMatchedWarning
-from bilex.methods import DEFAULT_METHOD, Method, find_method
+from bilex.methods import DEFAULT_METHOD, METHODS, Method, find_method
 from bilex.runs.checkpoints import Checkpoint, digests
 from bilex.runs.entries import Learnt, assess_candidates, build_lexicon, languages_of, weigh_candidates
 from bilex.runs.prepared import Prepared, prepare
@@ -61,7 +61,8 @@ def induce(
     kept, forbidden
         Pairs of words that every matching must contain, and pairs that none may: what a person has decided.
     complete
-        Whether unmatched words get their best candidate as an entry, after the induced pairs.
+        Whether unmatched words get their best candidate as an entry, after the induced pairs; the default method then
+        leaves out no improbable entry.
     engine
         Where the searches run; by default on this machine, on all cores.
     reuse
@@ -97,7 +98,10 @@ def induce(
     run.info["seconds"] = round(time.perf_counter() - started, 3)
     if resume is not None:
         run.info["resumed_after"] = resume.iterations
-    return run.confident(learnt.method.min_confidence) if learnt.method.min_confidence else run
+    least = learnt.method.min_confidence
+    if complete and learnt.method.name in METHODS and least == METHODS[learnt.method.name].min_confidence:
+        return run  # who asks for all words gets them, unless they set a floor of their own
+    return run.confident(least) if least else run
 
 
 @contextmanager

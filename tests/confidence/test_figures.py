@@ -30,12 +30,10 @@ def test_figures_agree_with_their_definitions(good_run: Run) -> None:
     sizes = len(good_run.source), len(good_run.target)
     assert (found.pairs, found.seen) == (len(lexicon), sizes)
     assert found.matched == min(len(set(rows)), len(set(columns))) / min(sizes)
-    assert found.mutual == lexicon.mutual.mean()
-    assert found.cosine == pytest.approx(lexicon.score.mean(), abs=1e-6)
     of_source, of_target = good_run.space.source_nearest, good_run.space.target_nearest
-    assert found.returning == np.mean([of_target[of_source[row]] == row for row in range(sizes[0])])
-    better = lexicon.score >= np.median(lexicon.score)
-    assert found.frequency == pytest.approx(spearmanr(np.array(rows)[better], np.array(columns)[better])[0])
+    weights = good_run.info["weights"]
+    assert found.evidence == weights["purity"] - 2 * weights["deviation"]
+    assert found.expected == pytest.approx(lexicon.expected_precision)
     counts = [np.bincount(of_source, minlength=sizes[1]), np.bincount(of_target, minlength=sizes[0])]
     assert found.hubness == pytest.approx(max(map(skew, counts)))
     assert found.largest_hub == max(each.max() / each.sum() for each in counts)
