@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.results import Result, machine
 
-NAMES = ("matching", "topk", "reuse", "loading", "memory", "dense", "endtoend", "scaling")
+NAMES = ("matching", "topk", "onepass", "reuse", "loading", "memory", "dense", "endtoend", "scaling")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -6,15 +6,18 @@ import os
 import platform
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from statistics import median
 from typing import Any, TypeVar
 
-__all__ = ["Result", "cpu_time", "machine", "promise", "stopwatch"]
+__all__ = ["Range", "Result", "cpu_time", "machine", "promise", "stopwatch", "taking_turns"]
 
 Answer = TypeVar("Answer")
+MAX_SPREAD = 0.15  # of the repetitions' middle half; a part that differs more is repeated
+MIN_TURNS, MAX_TURNS = 3, 12
 LIBRARIES = ("bilex", "numpy", "numba", "scipy", "lap", "ortools", "faiss-cpu", "gensim")
 
 
@@ -59,6 +62,47 @@ def stopwatch(call: Callable[[], Answer]) -> tuple[Answer, float, float]:
     cpu, wall = cpu_time(), time.perf_counter()
     answer = call()
     return answer, cpu_time() - cpu, time.perf_counter() - wall
+
+
+@dataclass(frozen=True)
+class Range:
+    """The CPU seconds of several repetitions."""
+
+    seconds: tuple[float, ...]
+
+    @property
+    def least(self) -> float:
+        """The quickest."""
+        return min(self.seconds)
+
+    @property
+    def most(self) -> float:
+        """The slowest."""
+        return max(self.seconds)
+
+    @property
+    def median(self) -> float:
+        """The middle one."""
+        return median(self.seconds)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the middle half of them lies within MAX_SPREAD of the median."""
+        ordered, quarter = sorted(self.seconds), len(self.seconds) // 4
+        return ordered[-1 - quarter] - ordered[quarter] <= MAX_SPREAD * self.median
+
+
+def taking_turns(calls: Mapping[str, Callable[[], Any]], quick: bool) -> dict[str, Range]:
+    """Measure the calls in turns, after one round that does not count; repeat while their times differ too much."""
+    taken: dict[str, list[float]] = {name: [] for name in calls}
+    for turn in range(1 + (1 if quick else MAX_TURNS)):
+        for name, call in calls.items():
+            seconds = stopwatch(call)[1]
+            if turn:
+                taken[name].append(seconds)
+        if turn >= MIN_TURNS and all(Range(tuple(each)).steady for each in taken.values()):
+            break
+    return {name: Range(tuple(each)) for name, each in taken.items()}
 
 
 def cpu_time() -> float:

@@ -24,6 +24,11 @@ SECTIONS = {
         "All queries against all targets. The peers' answers must be the same; ours are exact in float64, with ties "
         "by lower index.",
     ),
+    "onepass": (
+        "One pass, one word",
+        "The best of both directions in one pass over all pairs, beside one search; one word's best by CSLS, beside "
+        "NumPy's float32 product of a matrix and a vector. Medians and ranges over repetitions.",
+    ),
     "reuse": (
         "Reuse between iterations",
         "The cost of an iteration's search once an orthogonal map has settled, with the bound of `search/reuse.py`.",
@@ -98,8 +103,12 @@ def table(entries: Iterable[Entry]) -> list[str]:
     for entry in entries:
         more, unit = ">" if entry["exceeded"] else "", entry["unit"]
         outcome = "" if entry["ok"] is None else f"{entry['bound']}: {'met' if entry['ok'] else '**missed**'}"
+        details = entry["details"]
+        ours = f"{entry['ours']:.3g} {unit}"
+        if "our_least" in details:
+            ours += f" ({details['our_least']:.3g} to {details['our_most']:.3g})"
         lines.append(
-            f"| {entry['case']} | {entry['ours']:.3g} {unit} | {more}{entry['peer']:.3g} {unit} | {entry['peer_name']} "
+            f"| {entry['case']} | {ours} | {more}{entry['peer']:.3g} {unit} | {entry['peer_name']} "
             f"| {more}{entry['ratio']:.1f}x | {outcome} |"
         )
     return lines
