@@ -40,12 +40,10 @@ TENSORS = {  # name: type, and shape: n source words of d dimensions, m target w
     "target_crowding": ("float64", "m"),
     "source_nearest": ("int64", "n"),
     "target_nearest": ("int64", "m"),
-    "source_means": ("float64", ""),  # one row for each time that the vectors were centred
-    "target_means": ("float64", ""),
 }
 OPTIONAL_TENSOR = "target_map"  # only if the target's side is mapped too
-OPTIONAL_TENSORS = {OPTIONAL_TENSOR, "source_means", "target_means"}  # older runs have no means
 CANDIDATE_TENSORS = {"indptr": "int64", "targets": "int32", "weights": "float32", "probability": "float32"}
+MEANS = ("source_means", "target_means")
 
 
 @contextlib.contextmanager
@@ -104,8 +102,11 @@ def write_model(folder: Path, tensors: Mapping[str, NDArray[Any]], names: Mappin
 
 
 def write_candidates(folder: Path, tensors: Mapping[str, NDArray[Any]]) -> None:
-    """Write the candidates of a run: the edges of each source word, by ascending target."""
-    typed = {name: tensors[name].astype(kind) for name, kind in CANDIDATE_TENSORS.items()}
+    """Write the candidates of a run: the edges of each source word, by ascending target.
+
+    Beside them, the means that were subtracted from the vectors: one row for each time that they were centred.
+    """
+    typed = {name: tensor.astype(CANDIDATE_TENSORS.get(name, "float64")) for name, tensor in tensors.items()}
     atomic_write_tensors(folder / CANDIDATES, typed)
 
 
@@ -120,7 +121,8 @@ def read_candidates(folder: Path, info: dict[str, Any], words: tuple[int, int]) 
     safetensors_header(path)  # for its bounds
     try:
         tensors = load_file(path)
-        kinds = {name: str(tensor.dtype) for name, tensor in tensors.items() if tensor.ndim == 1}
+        means = [tensors[name] for name in MEANS if name in tensors]
+        kinds = {name: str(tensor.dtype) for name, tensor in tensors.items() if name not in MEANS and tensor.ndim == 1}
         pointers, targets = tensors["indptr"], tensors["targets"]
         valid = (
             kinds == CANDIDATE_TENSORS
@@ -130,6 +132,7 @@ def read_candidates(folder: Path, info: dict[str, Any], words: tuple[int, int]) 
             and bool((np.diff(pointers) >= 0).all())
             and bool(((targets >= 0) & (targets < words[1])).all())
             and bool(np.isfinite(tensors["weights"]).all())
+            and all(each.dtype == "float64" and each.ndim == 2 and np.isfinite(each).all() for each in means)
             and bool(((tensors["probability"] >= 0) & (tensors["probability"] <= 1)).all())
         )
         rows = np.repeat(np.arange(words[0]), np.diff(pointers)) if valid else pointers
@@ -177,9 +180,7 @@ def read_model(folder: Path, info: dict[str, Any]) -> tuple[dict[str, NDArray[An
     try:
         with safe_open(path, framework="numpy") as file:
             stored = set(file.keys())
-            tensors = {
-                name: file.get_tensor(name) for name in TENSORS if name in stored or name not in OPTIONAL_TENSORS
-            }
+            tensors = {name: file.get_tensor(name) for name in TENSORS if name in stored or name != OPTIONAL_TENSOR}
             names = dict(json.loads((file.metadata() or {}).get("names", "{}")))
     except (SafetensorError, OSError, ValueError, TypeError, RecursionError):
         raise InputError(path, "this is not a model of bilex", "run `bilex induce` again") from None
@@ -202,9 +203,6 @@ def is_valid_tensor(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
             return len(words) == tensors[name.replace("words", "crowding")].size
         except UnicodeDecodeError:
             return False
-    if name.endswith("means"):
-        longest = counts["d" if name.startswith("source") else "e"]
-        return tensor.ndim == 2 and tensor.shape[1] <= longest and bool(np.isfinite(tensor).all())
     if tensor.shape != tuple(counts[count] for count in shape):
         return False
     if name.endswith("nearest"):

@@ -342,11 +342,11 @@ class Run:
             "source_words": pack_words(self.source.words),
             "target_words": pack_words(self.target.words),
             **{name: getattr(self.space, name) for name in AROUND},
-            **{f"{name}_means": np.stack(side.means) for name, side in self.sides.items() if side.means},
         }
         write_model(folder, tensors, {"source": self.source.name, "target": self.target.name})
         if self.candidates is not None:
-            write_candidates(folder, self.candidates.tensors())
+            means = {f"{name}_means": np.stack(side.means) for name, side in self.sides.items() if side.means}
+            write_candidates(folder, {**self.candidates.tensors(), **means})
         write_manifest(folder, self.info)
 
     @classmethod
@@ -357,12 +357,7 @@ class Run:
         lexicon = Lexicon.load(verified_file(folder, LEXICON, info))
         tensors, names = read_model(folder, info)
         source, target = (
-            Embeddings(
-                unpack_words(tensors[f"{side}_words"]),
-                tensors[f"{side}_vectors"],
-                name=names.get(side, ""),
-                means=tuple(tensors.get(f"{side}_means", ())),
-            )
+            Embeddings(unpack_words(tensors[f"{side}_words"]), tensors[f"{side}_vectors"], name=names.get(side, ""))
             for side in ("source", "target")
         )
         theta = Theta(tensors["omega"], tensors["mu"], tensors.get(OPTIONAL_TENSOR))
@@ -372,5 +367,11 @@ class Run:
             *(tensors[name] for name in AROUND),
         )
         found = read_candidates(folder, info, (len(source), len(target)))
-        candidates = None if found is None else CandidatePairs.from_tensors(found, len(target))
+        candidates = None
+        if found is not None:
+            candidates = CandidatePairs.from_tensors(found, len(target))
+            source, target = (
+                replace(side, means=tuple(found.get(f"{name}_means", ())))
+                for name, side in (("source", source), ("target", target))
+            )
         return cls(source, target, theta, space, lexicon, info, candidates)
