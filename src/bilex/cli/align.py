@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.options import command_line, force_option, json_option, print_json, quiet_option
+from bilex.cli.options import command_line, force_option, given_place, json_option, print_json, quiet_option
 from bilex.errors import BilexWarning
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ SHOWN = 10
 @click.option("-o", "--output", metavar="OUT", help="The directory to write.  [default: A-B-aligned]")
 @force_option
 @click.option("--words", type=click.IntRange(1), default=200, show_default=True, help="Moved words to list.")
-@click.option("--limit", type=int, default=200_000, show_default=True, help="Words to read from each file.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=200_000, show_default=True, help="Words to read from each file."
+)
 @click.option(
     "--format",
     "form",
@@ -66,7 +68,7 @@ def align(
     from bilex.vectors.embeddings import load, short_name
     from bilex.version import __version__
 
-    place = output or f"{short_name(a)}-{short_name(b)}-aligned"
+    place = given_place(output, f"{short_name(a)}-{short_name(b)}-aligned")
     check = partial(check_listed_replaceable, ALIGNMENT, "align")
     with run_directory(place, check, force=force) as folder, show_progress(quiet or as_json) as reporter:
         sides = []

@@ -80,7 +80,8 @@ def estimate_from_sizes(
 ) -> Estimate:
     """Estimate a run over so many source and target words; without an engine, only its memory."""
     rows, columns = words
-    memory = BASE_MEMORY + COPIES * 4 * (rows + columns) * dimension + BYTES_PER_EDGE * method.e_step.candidates * rows
+    edges = min(method.e_step.candidates, columns) * rows
+    memory = BASE_MEMORY + COPIES * 4 * (rows + columns) * dimension + BYTES_PER_EDGE * edges
     if engine is None:
         return Estimate(memory, None)
     pairs = FINAL_SEARCHES * rows * columns

@@ -59,7 +59,12 @@ ANEW = ("src", "trg", "seed", "engine", "report", "reuse", "threads", "strict", 
 )
 @shared.method_options
 @click.option(
-    "--limit", type=int, metavar="N", default=200_000, show_default=True, help="Words to read from each file."
+    "--limit",
+    type=click.IntRange(1),
+    metavar="N",
+    default=200_000,
+    show_default=True,
+    help="Words to read from each file.",
 )
 @click.option("--complete", is_flag=True, help="Also list the best CSLS neighbour of every unmatched word.")
 @click.option(
@@ -114,7 +119,7 @@ def induce(
     with shared.wrong_usage():
         job = new_job(context) if resume is None or interrupted is None else old_job(context, resume, interrupted)
         find_engine(job.engine, threads=job.threads)
-    place = resume or output or f"{short_name(job.src)}-{short_name(job.trg)}"
+    place = resume or shared.given_place(output, f"{short_name(job.src)}-{short_name(job.trg)}")
     stopping = job.method.stopping
     with (
         run_directory(place, force=force or resume is not None) as folder,

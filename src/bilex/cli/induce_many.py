@@ -17,6 +17,7 @@ from bilex.cli.interrupts import exit_promptly_on_signal
 from bilex.cli.options import (
     command_line,
     force_option,
+    given_place,
     json_option,
     method_changes,
     print_json,
@@ -109,7 +110,7 @@ def induce_many(
         find_engine(engine, threads=threads)
         files = named_files((hub, *languages))
         starts = seeds_of(seeds, list(files)[1:])
-    place, runs = output or "-".join(files), len(files) * (len(files) - 1) // 2
+    place, runs = given_place(output, "-".join(files)), len(files) * (len(files) - 1) // 2
     limits = chosen.stopping.tolerance, chosen.stopping.max_iterations
     with (
         run_directory(place, partial(check_listed_replaceable, SUMMARY, "induce-many"), force=force) as folder,

@@ -90,6 +90,13 @@ def wrong_usage() -> Iterator[None]:
         raise click.UsageError(str(error), click.get_current_context(silent=True)) from None
 
 
+def given_place(output: str | None, default: str) -> str:
+    """Return where to write: what -o says, which may not be empty (an unset variable), or the default."""
+    if output is not None and not output.strip():
+        raise click.UsageError("-o is empty; name a place, or leave it out", click.get_current_context())
+    return default if output is None else output
+
+
 def command_line(context: click.Context) -> list[str]:
     """Return the command so that it can be repeated: its arguments, and the options that were given."""
     given = [p for p in context.command.params if p.name and is_given(context, p.name)]

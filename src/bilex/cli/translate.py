@@ -71,8 +71,10 @@ def translate(
 
 def read_lines() -> list[str]:
     """Read stdin as UTF-8, whatever the locale is."""
+    from bilex.files.streams import UTF8_BOM
+
     try:
-        return sys.stdin.buffer.read().decode("utf-8").split("\n")
+        return sys.stdin.buffer.read().removeprefix(UTF8_BOM).decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise InputError("stdin", "this is not UTF-8", "convert it, e.g. with iconv", line=line) from None

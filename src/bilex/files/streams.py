@@ -171,6 +171,8 @@ def refuse_unreadable_format(stream: ByteStream) -> None:
         )
     if stream.head.startswith(FASTTEXT_MAGIC):
         raise InputError(stream.path, "this is a fastText model", "give a text file")
+    if b"\r" in stream.head and b"\n" not in stream.head and b"\0" not in stream.head:
+        raise InputError(stream.path, "its lines end in CR alone", r"convert them, e.g. with tr '\r' '\n'")
     for magic, (kind, remedy) in _ARCHIVES.items():
         if stream.head.startswith(magic):
             raise InputError(stream.path, f"the file is {kind}", remedy)

@@ -60,9 +60,8 @@ def solve_capacities(graph: Graph, capacities: Capacities, prices: Floats | None
     worth = graph.where(positive)
     if not len(worth.weights):
         return chosen, np.zeros(graph.n_sources), np.zeros(graph.n_targets)
-    largest = worth.weights.max()
-    scale = 2.0 ** min(WEIGHT_BITS - np.ceil(np.log2(largest)), 1000)
-    weights = np.maximum(np.rint(worth.weights * scale), 1).astype(np.int64)
+    shift = int(WEIGHT_BITS - np.ceil(np.log2(worth.weights.max())))  # may be too large for a power of two as a float
+    weights = np.maximum(np.rint(np.ldexp(worth.weights, shift)), 1).astype(np.int64)
     chosen[positive], u, v = kernel.solve_integers(
         worth.indptr,
         worth.indices,
@@ -70,10 +69,10 @@ def solve_capacities(graph: Graph, capacities: Capacities, prices: Floats | None
         graph.n_targets,
         capacities.source,
         capacities.target,
-        np.zeros(graph.n_targets, np.int64) if prices is None else np.rint(prices * scale).astype(np.int64),
+        np.zeros(graph.n_targets, np.int64) if prices is None else np.rint(np.ldexp(prices, shift)).astype(np.int64),
         auction_step(worth.indptr, weights),
     )
-    return chosen, u / scale, v / scale
+    return chosen, np.ldexp(u.astype(np.float64), -shift), np.ldexp(v.astype(np.float64), -shift)
 
 
 def auction_step(indptr: Indices, weights: Indices) -> int:

@@ -13,7 +13,6 @@ once, after the candidates are found; `log_probability` scores a matching.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Protocol, get_args
 
@@ -47,6 +46,9 @@ class LearntPart(Protocol):
         ...
 
 
+MAX_LOG_ODDS = 1e6  # beyond it, the weights of the edges no longer count beside it
+
+
 @dataclass(frozen=True, eq=False)
 class Prior:
     """A prior over edge sets.
@@ -77,8 +79,11 @@ class Prior:
     parts: tuple[LearntPart, ...] = ()
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.log_odds):
-            raise BilexError(f"a prior's log_odds must be a finite number, not {self.log_odds}")
+        if not abs(self.log_odds) <= MAX_LOG_ODDS:  # so that NaN is refused, too
+            raise BilexError(f"a prior's log_odds is {self.log_odds}; give a number within ±{MAX_LOG_ODDS:,.0f}")
+        width = 1 + max(int(each.target.max(initial=0)) for each in (self.kept, self.forbidden))
+        if np.isin(self.kept.keys(width), self.forbidden.keys(width)).any():
+            raise BilexError("a pair is both kept and forbidden; decide for one of the two")
 
     @classmethod
     def named(cls, name: str, log_odds: float = 0.0) -> Prior:

@@ -81,6 +81,8 @@ class Seed:
     def settling(self, kept: Iterable[tuple[str, str]], forbidden: Iterable[tuple[str, str]]) -> Seed:
         """Return the seed with more settled pairs; these override the earlier ones."""
         kept, forbidden = dict.fromkeys(kept), dict.fromkeys(forbidden)
+        if both := next((pair for pair in kept if pair in forbidden), None):
+            raise BilexError(f"the pair {' '.join(both)!r} is both kept and forbidden; decide for one of the two")
         return replace(
             self,
             kept=(*kept, *(pair for pair in self.kept if pair not in kept and pair not in forbidden)),

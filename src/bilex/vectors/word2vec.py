@@ -51,6 +51,8 @@ def read_word2vec(stream: ByteStream, limit: int | None) -> Loaded:
                 raise InputError(stream.path, problem, CUT_OFF)
             data += piece
             continue
+        if not rows:
+            refuse_other_numbers(stream.path, data[offsets[0] :], dimension)
         vectors = collector.reserve(len(words))
         for row, offset in enumerate(offsets):
             vectors[row] = np.frombuffer(data, dtype="<f4", count=dimension, offset=offset)
@@ -62,6 +64,20 @@ def read_word2vec(stream: ByteStream, limit: int | None) -> Loaded:
     if (limit is None or count < limit) and (data + stream.read(PIECE_BYTES)).strip(b"\r\n"):  # gzip: with checksum
         repairs.append(f"the header promises {count} words but more follow; the rest was left out")
     return collector.finish((stream.path,), [*stream.repairs, *repairs])
+
+
+def refuse_other_numbers(path: str, data: bytes, dimension: int) -> None:
+    """Raise if the first vector makes sense as other numbers than the format's, little-endian of 32 bits."""
+
+    def plausible(kind: str) -> bool:
+        if len(data) < dimension * np.dtype(kind).itemsize:
+            return False
+        values = np.abs(np.frombuffer(data, kind, dimension))
+        return bool(((values == 0) | ((values > 1e-12) & (values < 1e6))).all()) and bool(values.any())
+
+    for kind, what in ((">f4", "big-endian"), ("<f8", "of 64 bits"), (">f8", "big-endian and of 64 bits")):
+        if not plausible("<f4") and plausible(kind):
+            raise InputError(path, f"its numbers are {what}", "save it with little-endian numbers of 32 bits", line=1)
 
 
 def _header(stream: ByteStream) -> tuple[int, int, int]:

@@ -1,0 +1,76 @@
+"""Errors name the culprit: the option, the file or the pair that is wrong."""
+
+from __future__ import annotations
+
+import io
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import bilex as package
+from bilex.cli.estimate import estimate_from_sizes
+from bilex.errors import BilexError, InputError
+from bilex.files.run_directory import run_directory
+from bilex.matching.graph import RowPairs
+from bilex.methods import find_method
+from bilex.model.prior import Prior
+from bilex.seeds.dictionaries import read_pairs
+from tests.cli.helpers import Bilex, refused
+from tests.languages import make_languages
+
+
+@pytest.mark.parametrize("options", [("--limit", "0"), ("-o", ""), ("-o", " ")])
+def test_an_option_without_sense_is_wrong_usage(bilex: Bilex, work: Path, options: tuple[str, str]) -> None:
+    before = sorted(work.iterdir())
+    refused(bilex("induce", "src.vec", "trg.vec", *options), options[0], code=2)
+    assert sorted(work.iterdir()) == before
+
+
+def test_odds_that_drown_every_weight_are_refused(bilex: Bilex, work: Path) -> None:
+    refused(bilex("induce", "src.vec", "trg.vec", "--log-odds", "1e308", "-o", "new"), "log_odds")
+
+
+def test_more_candidates_than_words_need_no_more_memory() -> None:
+    few, many = (find_method("ruder2018").with_changes({"candidates": count}) for count in (200, 10**9))
+    assert estimate_from_sizes((300, 200), 20, few, None) == estimate_from_sizes((300, 200), 20, many, None)
+
+
+def test_an_input_that_may_not_be_read_is_not_blamed_on_the_output(tmp_path: Path) -> None:
+    with pytest.raises(PermissionError), run_directory(tmp_path / "run"):
+        raise PermissionError(13, "Permission denied", "en.vec")
+
+
+@pytest.mark.parametrize("kind", [">f4", "<f8", ">f8"])
+def test_other_numbers_than_word2vecs_are_refused(tmp_path: Path, kind: str) -> None:
+    vectors = np.random.default_rng(0).normal(size=(30, 20)).astype(kind)
+    rows = b"".join(b"w%d " % row + vector.tobytes() + b"\n" for row, vector in enumerate(vectors))
+    (tmp_path / "a.bin").write_bytes(b"30 20\n" + rows)
+    with pytest.raises(InputError, match="its numbers are"):
+        package.load(tmp_path / "a.bin")
+
+
+def test_lines_that_end_in_cr_alone_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.vec").write_bytes(b"2 2\ra 1 2\rb 3 4\r")
+    (tmp_path / "pairs.txt").write_bytes(b"a b\rc d\r")
+    with pytest.raises(InputError, match="CR"):
+        package.load(tmp_path / "a.vec")
+    with pytest.raises(InputError, match="CR"):
+        read_pairs(tmp_path / "pairs.txt")
+
+
+def test_a_byte_order_mark_on_stdin_is_no_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"\xef\xbb\xbfhouse\n")))
+    assert import_module("bilex.cli.translate").read_lines() == ["house", ""]
+
+
+def test_a_pair_both_kept_and_forbidden_is_an_error() -> None:
+    languages = make_languages(100, 10)
+    pair = languages.gold[0]
+    with pytest.raises(BilexError, match="both kept and forbidden"):
+        package.induce(languages.source, languages.target, languages.gold[:50], kept=[pair], forbidden=[pair])
+    rows = RowPairs(np.array([3]), np.array([5]))
+    with pytest.raises(BilexError, match="both kept and forbidden"):
+        Prior(kept=rows, forbidden=rows)
