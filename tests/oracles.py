@@ -180,6 +180,12 @@ def csls(mapped: NDArray[Any], targets: NDArray[Any], k: int) -> Array:
 # The model
 
 
+def inverted_softmax(mapped: NDArray[Any], targets: NDArray[Any], sharpness: float) -> Array:
+    """Compute the logarithm of the softmax over the source words, of each target (Smith et al. 2017)."""
+    logits = sharpness * score_matrix(mapped, targets)
+    return np.asarray(logits - np.log(np.exp(logits).sum(axis=0)))
+
+
 def random_orthogonal(rng: np.random.Generator, dimension: int) -> Array:
     """Draw an orthogonal matrix, a rotation or a reflection."""
     return np.asarray(np.linalg.qr(rng.normal(size=(dimension, dimension)))[0])

@@ -74,6 +74,29 @@ def test_only_confident_entries_are_written(bilex: Bilex, work: Path) -> None:
     refused(bilex("export", "run", "--min-confidence", 1.5), "1.5", code=2)
 
 
+def test_sets_are_written_in_every_format(bilex: Bilex, work: Path) -> None:
+    run = Run.load("run")
+    words = {row: word for word, row in run.source.index.items()}
+    assert run.candidates is not None
+    likely = run.candidates.above(0.001)
+    expected = {(words[s], run.target.words[t]) for s, t in zip(likely.source, likely.target, strict=True)}
+    assert bilex("export", "run", "--min-probability", 0.001, "-o", "out.tsv").code == 0
+    entries = list(Lexicon.load("out.tsv"))
+    assert {entry[:2] for entry in entries} == expected and len(entries) == len(expected)
+    listed = {entry[:2]: entry for entry in run.lexicon}
+    assert all(entry == listed.get(entry[:2], entry._replace(origin="candidate")) for entry in entries)
+    rows = [run.source.index[entry.source] for entry in entries]
+    assert rows == sorted(rows)
+    for form in ("csv", "jsonl", "muse", "tei", "tbx", "dix"):
+        few, many = (bilex("export", "run", "--format", form, "--min-probability", each) for each in (0.9999, 0.001))
+        assert few.code == many.code == 0 and len(many.out) > len(few.out)
+    assert bilex("export", "run", "--format", "lex", "--min-probability", 0.001, "-o", "l").code == 0
+    pairs = {tuple(line.split()[1::-1]) for line in (work / "l.f2e").read_text("utf-8").splitlines()}
+    assert {pair for pair in pairs if pair[1] != "NULL"} == expected
+    for other in (("--min-confidence", 0.5), ("--format", "vec", "-o", "x.vec")):
+        refused(bilex("export", "run", "--min-probability", 0.1, *other), "--min-probability", code=2)
+
+
 @pytest.mark.parametrize("ending", ["vec", "bin", "safetensors", "vec.gz"])
 def test_our_own_readers_read_the_vectors_back(bilex: Bilex, work: Path, ending: str) -> None:
     done = bilex("export", "run", "--format", ending.removesuffix(".gz"), "-o", f"mapped.{ending}")

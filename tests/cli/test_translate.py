@@ -17,7 +17,8 @@ def answers(outcome: Outcome) -> list[tuple[str, str, float]]:
     """Parse the printed table."""
     assert outcome.code == 0, outcome
     rows = [line.split("\t") for line in outcome.out.splitlines()]
-    return [(word, translation, float(score)) for word, translation, score in rows]
+    assert all(0 <= float(row[3]) <= 1 for row in rows)
+    return [(word, translation, float(score)) for word, translation, score, _ in rows]
 
 
 def give(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
@@ -56,9 +57,31 @@ def test_both_directions_and_retrievals_agree_with_python(
 
 
 def test_the_retrievals_differ(bilex: Bilex, made: Path, words: list[str]) -> None:
-    printed = {bilex("translate", made / "run", *words, "--retrieval", name).out for name in ("nn", "csls", "model")}
-    assert len(printed) == 3
+    printed = {
+        bilex("translate", made / "run", *words, "--retrieval", name).out for name in ("nn", "csls", "isf", "model")
+    }
+    assert len(printed) == 4
     assert bilex("translate", made / "run", *words).out in printed
+
+
+def test_sets_hold_all_translations_of_a_probability(bilex: Bilex, made: Path, words: list[str]) -> None:
+    run, asked = package.Run.load(made / "run"), [*words, f"{words[0]} {words[1]}"]
+    for reverse in (False, True):
+        asked = [run.translate(word)[0].word for word in words] if reverse else asked
+        every = run.translate_many(asked, len(run.target), reverse=reverse)
+        expected = [[one for one in found if one.probability and one.probability >= 0.01] for found in every]
+        assert run.translate_many(asked, min_probability=0.01, reverse=reverse) == expected
+        assert 0 < sum(map(len, expected)) < sum(map(len, every))
+    rest = sum(one.probability or 0.0 for one in run.translate(f"{words[0]} {words[1]}", len(run.target)))
+    assert 0 < rest < 1  # none has a chance too
+    printed = json.loads(bilex("translate", made / "run", *words, "--min-probability", 0.01, "--json").out)
+    found = run.translate_many(words, min_probability=0.01)
+    assert printed["translations"] == {
+        word: [vars(one) for one in each] for word, each in zip(words, found, strict=True)
+    }
+    assert bilex("translate", made / "run", words[0], "--min-probability", 1) == (0, "", "")
+    for other in (("-k", 3), ("--retrieval", "nn")):
+        refused(bilex("translate", made / "run", words[0], "--min-probability", 0.1, *other), other[0], code=2)
 
 
 def test_words_on_stdin_whatever_the_locale(
@@ -114,7 +137,7 @@ def test_json_is_one_object(bilex: Bilex, made: Path, words: list[str]) -> None:
     assert printed["translations"]["nonesuch"] == []
     plain = answers(bilex("translate", made / "run", words[0], "-k", 2))
     assert [answer["word"] for answer in printed["translations"][words[0]]] == [other for _, other, _ in plain]
-    assert set(printed["translations"][words[0]][0]) == {"word", "score"}
+    assert set(printed["translations"][words[0]][0]) == {"word", "score", "probability"}
 
 
 @pytest.mark.parametrize("options", [("-k", "0"), ("-k", "few"), ("--retrieval", "cosine")], ids="".join)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from bilex.evaluation.translation import NotCovered, TranslationScore, evaluate_translation
+from bilex.matching.graph import Graph
+from bilex.model.candidates import CandidatePairs, CandidateSpace
 from bilex.numerics.rows import apply
 from bilex.search.local import LocalEngine
 from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
@@ -117,3 +119,21 @@ def test_the_words_go_with_the_ranks() -> None:
 def test_a_gold_dictionary_without_a_known_word_is_an_error() -> None:
     with pytest.raises(NotCovered):
         score([("t0", "s0"), ("t1", "s0")])
+
+
+def test_sets_of_translations_are_scored_pair_by_pair() -> None:
+    source, target, space, _ = make(0)
+    edges = [(0, 1, 0.9), (0, 2, 0.5), (0, 3, 0.1), (1, 4, 0.6), (2, 5, 0.05), (7, 8, 0.9)]
+    rows, columns, probability = (np.array(each) for each in zip(*edges, strict=True))
+    graph = Graph.from_edges(rows, columns, probability, (len(source), len(target)))
+    known = CandidateSpace.over(space, CandidatePairs(graph, probability), 15.0, -5.0)
+    gold = [("s0", "t1"), ("s0", "t3"), ("s1", "t9"), ("s2", "t5"), ("s2", "absent"), ("absent", "t1")]
+    figures = {
+        limit: evaluate_translation((known, source, target), gold, "model", ENGINE, "covered", limit).figures()
+        for limit in (0.5, 0.1, 1.0)
+    }
+    assert [figures[0.5][f"set_{name}"] for name in ("precision", "recall")] == pytest.approx([1 / 3, 1 / 4])
+    assert figures[0.5]["set_f1"] == pytest.approx(2 / 7)
+    assert [figures[0.1][f"set_{name}"] for name in ("precision", "recall")] == pytest.approx([2 / 4, 2 / 4])
+    assert [figures[1.0][f"set_{name}"] for name in ("precision", "recall", "f1", "threshold")] == [0, 0, 0, 1.0]
+    assert "set_f1" not in evaluate_translation((space, source, target), gold, "nn", ENGINE).figures()

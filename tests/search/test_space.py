@@ -26,6 +26,8 @@ def expected(space: SharedSpace, retrieval: str) -> NDArray[np.float64]:
     """Compute all scores of all pairs, from the definition."""
     if retrieval == "nn":
         return oracles.score_matrix(space.source, space.target)
+    if retrieval == "isf":
+        return oracles.inverted_softmax(space.source, space.target, space.sharpness)
     return oracles.csls(space.source, space.target, CROWDING_NEIGHBOURS)
 
 
@@ -41,6 +43,8 @@ SIZES = {"hubs": (50, 40), "few words": (6, 4), "one target": (30, 1)}
         ("few words", True, "nn"),
         ("one target", False, "csls"),
         ("one target", True, "nn"),
+        ("hubs", False, "isf"),
+        ("few words", True, "isf"),
     ],
 )
 def test_search_rank_and_scores_agree_with_the_full_matrix(name: str, reverse: bool, retrieval: str) -> None:
@@ -52,11 +56,18 @@ def test_search_rank_and_scores_agree_with_the_full_matrix(name: str, reverse: b
     found = space.search(rows, 5, retrieval, ENGINE)
     k = min(5, len(space.target))
     np.testing.assert_array_equal(found.indices, order[rows, :k])
-    np.testing.assert_allclose(found.scores, np.take_along_axis(scores, order, 1)[rows, :k], atol=2e-6)
+    np.testing.assert_allclose(found.scores, np.take_along_axis(scores, order, 1)[rows, :k], atol=1e-5)
     chosen = np.random.default_rng(3).integers(len(space.target), size=len(rows))
     ranks = space.rank(rows, chosen, retrieval, ENGINE)
     assert ranks.tolist() == [order[row].tolist().index(column) + 1 for row, column in zip(rows, chosen, strict=True)]
-    np.testing.assert_allclose(space.scores(rows, chosen, retrieval), scores[rows, chosen], atol=2e-6)
+    np.testing.assert_allclose(space.scores(rows, chosen, retrieval), scores[rows, chosen], atol=1e-5)
+
+
+def test_the_inverted_softmax_does_not_depend_on_blocks_or_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = make_space(300, 40)._summed
+    monkeypatch.setattr("bilex.search.space.TARGET_BLOCK", 7)
+    monkeypatch.setenv("BILEX_THREADS", "3")
+    assert np.array_equal(make_space(300, 40)._summed, whole)
 
 
 def test_csls_is_not_just_the_cosine() -> None:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.options import json_option, print_json, quiet_option, retrieval_option, reverse_option, run_argument
+from bilex.cli.options import (
+    json_option,
+    min_probability_option,
+    print_json,
+    quiet_option,
+    retrieval_option,
+    reverse_option,
+    run_argument,
+)
 
 if TYPE_CHECKING:
     from bilex.runs.run import Run
@@ -33,13 +41,15 @@ gold_argument = click.argument("gold", type=click.Path(path_type=str))
     show_default=True,
     help="What p@k and mrr are over: covered queries, all queries, or covered pairs, each a case of its own.",
 )
+@min_probability_option("How probable the translations in a set are at least.", default=0.2)
 @json_option
 @quiet_option
 def evaluate(run: str, gold: str, as_json: bool, quiet: bool, **choices: Any) -> None:
     """Score RUN against the dictionary GOLD, whose first words are the queries.
 
     A query is covered if it and at least one of its translations have vectors. p@k and mrr follow --convention; p@1 is
-    always reported by all three conventions.
+    always reported by all three conventions. The set of a query holds all its translations of at least
+    --min-probability; set_precision, set_recall and set_f1 count the pairs of all covered queries together.
     """
     with load_runs(quiet or as_json, run) as (engine, [loaded]):
         figures = loaded.evaluate(gold, engine=engine, **choices).figures()

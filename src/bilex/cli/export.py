@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from bilex.cli.options import min_confidence_option, quiet_option, run_argument
+from bilex.cli.options import min_confidence_option, min_probability_option, quiet_option, run_argument
 from bilex.lexicon.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ VECTOR_FORMATS = {  # the endings that a file of the format may have
     "safetensors": (".safetensors",),
 }
 SEPARATOR = re.compile(r"[ \t\r\n]")
-TRANSLATIONS = 10  # of each word in tables of probabilities
-WORDS_PER_BLOCK = 5000
 
 
 @click.command()
@@ -52,6 +50,7 @@ WORDS_PER_BLOCK = 5000
 @click.option("--vectors", metavar="FILE", help="Map the vectors in FILE, of one --side, instead of the run's own.")
 @click.option("--reviewed", is_flag=True, help="As it was reviewed: rejected pairs left out, corrections put in.")
 @min_confidence_option
+@min_probability_option("All pairs that are right with at least this probability, in the lexicon or not.")
 @quiet_option
 def export(
     run: str,
@@ -61,6 +60,7 @@ def export(
     vectors: str | None,
     reviewed: bool,
     min_confidence: float,
+    min_probability: float | None,
     quiet: bool,
 ) -> None:
     """Write the lexicon of RUN, or its vectors, in another program's format.
@@ -79,7 +79,7 @@ def export(
     from bilex.runs.progress import show_progress
     from bilex.runs.run import Run
 
-    check_options(run, form, output, side, reviewed, min_confidence)
+    check_options(run, form, output, side, reviewed, min_confidence, min_probability)
     if vectors is not None and (form not in VECTOR_FORMATS or side not in ("source", "target")):
         raise click.UsageError("--vectors needs --format vec, bin or safetensors, and --side source or target")
     with show_progress(quiet) as reporter:
@@ -92,9 +92,11 @@ def export(
             written = write_sides(loaded, output, side or "both", reporter)
         elif output is not None:
             reporter.stage(f"writing {output}")
-            written = write_book(book_of(loaded, run, reviewed, min_confidence), form, output, reporter.rows)
+            written = write_book(
+                book_of(loaded, run, reviewed, min_confidence, min_probability), form, output, reporter.rows
+            )
     if output is None:  # as UTF-8, whatever the locale is
-        for pieces in FORMATS[form].files(book_of(loaded, run, reviewed, min_confidence)).values():
+        for pieces in FORMATS[form].files(book_of(loaded, run, reviewed, min_confidence, min_probability)).values():
             sys.stdout.buffer.writelines(pieces)
         sys.stdout.buffer.flush()
     if not quiet:
@@ -103,14 +105,24 @@ def export(
 
 
 def check_options(
-    run: str, form: str, output: str | None, side: str | None, reviewed: bool, min_confidence: float
+    run: str,
+    form: str,
+    output: str | None,
+    side: str | None,
+    reviewed: bool,
+    min_confidence: float,
+    min_probability: float | None,
 ) -> None:
     """Raise a usage error if options do not go together."""
     problem = None
-    if form in VECTOR_FORMATS:
+    chosen = {"reviewed": reviewed, "min-confidence": min_confidence, "min-probability": min_probability is not None}
+    given = [f"--{name}" for name, value in chosen.items() if value]
+    if min_confidence and min_probability is not None:
+        problem = "--min-confidence and --min-probability exclude each other"
+    elif form in VECTOR_FORMATS:
         endings = VECTOR_FORMATS[form]
-        if min_confidence or reviewed:
-            problem = f"--{'reviewed' if reviewed else 'min-confidence'} is for lexicons, and {form} is not"
+        if given:
+            problem = f"{given[0]} is for lexicons, and {form} is not"
         elif output is None:
             problem = f"{form} is not for a terminal; name a file with -o"
         elif not output.lower().endswith(endings) or Path(output).name.lower() in endings:
@@ -125,19 +137,36 @@ def check_options(
         raise click.UsageError(problem, click.get_current_context())
 
 
-def book_of(run: Run, folder: str, reviewed: bool, least: float) -> Book:
-    """Return the lexicon for a format: all of it, or as it was reviewed, and its confident entries."""
+def book_of(run: Run, folder: str, reviewed: bool, least: float, likely: float | None) -> Book:
+    """Return the lexicon for a format, or all pairs that are at least as `likely`; as it was reviewed, if asked to."""
     from bilex.lexicon.formats.book import Book
     from bilex.lexicon.reviewed import ReviewedLexicon, read_reviewed
     from bilex.version import __version__
 
     review = read_reviewed(Path(folder) / "reviewed") if reviewed else ReviewedLexicon()
     entries = reviewed_entries(run, review) if reviewed else list(run.lexicon)
-    if least:
+    if likely is not None:
+        entries = with_sets(run, entries, review, likely)
+    elif least:
         run.lexicon.confident(least)  # an error if it has none
         entries = [entry for entry in entries if entry.confidence is not None and entry.confidence >= least]
-    translations = partial(probable_translations, run, review, least) if run.candidates is not None else None
+    translations = None
+    if run.candidates is not None:
+        translations = partial(probable_translations, run, review, least if likely is None else likely)
     return Book(entries, run.source.name, run.target.name, f"bilex {__version__}", translations)
+
+
+def with_sets(run: Run, entries: list[Entry], review: ReviewedLexicon, least: float) -> list[Entry]:
+    """Return all pairs of at least that probability, in the order of the source words' frequency, likeliest first.
+
+    Entries keep what is said of them; pairs that a review forbids are left out.
+    """
+    found = {entry[:2]: entry for entry in run.sets(least) if entry[:2] not in review.forbidden}
+    found |= {entry[:2]: entry for entry in entries if entry.confidence is not None and entry.confidence >= least}
+    last = len(run.source)
+    return sorted(
+        found.values(), key=lambda entry: (run.source.index.get(entry.source, last), -(entry.confidence or 0))
+    )
 
 
 def reviewed_entries(run: Run, review: ReviewedLexicon) -> list[Entry]:
@@ -170,22 +199,30 @@ def figures(run: Run, source: str, target: str) -> tuple[float, int, bool]:
 
 
 def probable_translations(run: Run, review: ReviewedLexicon, least: float, reverse: bool) -> Iterator[Translations]:
-    """Yield the most probable translations of every word, as the review has settled them."""
-    side = run.target if reverse else run.source
+    """Yield the candidates of every word with their probabilities, as the review has settled them.
+
+    They are those of the lexicon; where a word's add up to more than 1, they are divided by their sum.
+    """
+    side, other_side = (run.target, run.source) if reverse else (run.source, run.target)
+    candidates = run.candidates
+    if candidates is None:
+        return
+    candidates = candidates.mirrored() if reverse else candidates
     settled: dict[str, list[str]] = {}
     for pair in review.kept:
         word, other = pair[::-1] if reverse else pair
         settled.setdefault(word, []).append(other)
     forbidden = {pair[::-1] if reverse else pair for pair in review.forbidden}
-    for start in range(0, len(side), WORDS_PER_BLOCK):
-        words = side.words[start : start + WORDS_PER_BLOCK]
-        for word, found in zip(words, run.translate_many(words, TRANSLATIONS, reverse=reverse), strict=True):
-            if word in settled:
-                yield word, [(other, 1 / len(settled[word])) for other in settled[word]]
-            else:
-                total = max(1.0, sum(one.probability or 0 for one in found))  # two forms of a word may both be right
-                listed = ((one.word, float(one.probability or 0) / total) for one in found)
-                yield word, [(other, p) for other, p in listed if p >= least and (word, other) not in forbidden]
+    for row, word in enumerate(side.words):
+        if word in settled:
+            yield word, [(other, 1 / len(settled[word])) for other in settled[word]]
+            continue
+        edges = candidates.edges_of(row)
+        listed = zip(candidates.graph.indices[edges].tolist(), candidates.probability[edges].tolist(), strict=True)
+        named = [(other_side.words[column], p) for column, p in listed if p >= least]
+        kept = [(other, p) for other, p in named if (word, other) not in forbidden]
+        total = max(1.0, sum(p for _, p in kept))
+        yield word, [(other, p / total) for other, p in kept]
     outside = (word for word in settled if word not in side)
     yield from ((word, [(other, 1 / len(settled[word])) for other in settled[word]]) for word in outside)
 

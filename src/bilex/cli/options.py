@@ -28,6 +28,20 @@ min_confidence_option = click.option(
     metavar="P",
     help="Only entries that are right with at least this probability.",
 )
+
+
+def min_probability_option(text: str, default: float | None = None) -> Callable[[Command], Command]:
+    """Let the user choose how probable a translation must be to be in a word's set of translations."""
+    return click.option(
+        "--min-probability",
+        type=click.FloatRange(0, 1),
+        metavar="P",
+        default=default,
+        show_default=default is not None,
+        help=text,
+    )
+
+
 run_argument = click.argument("run", type=click.Path(path_type=str))
 
 
@@ -74,10 +88,10 @@ def retrieval_option(default: str) -> Callable[[Command], Command]:
     """Let the user choose how targets are ranked."""
     return click.option(
         "--retrieval",
-        type=click.Choice(["model", "csls", "nn"]),
+        type=click.Choice(["model", "csls", "isf", "nn"]),
         default=default,
         show_default=True,
-        help="Rank by the weight of a pair, by CSLS, which corrects for hubs, or by cosine.",
+        help="Rank by the weight of a pair, by CSLS or the inverted softmax, which correct for hubs, or by cosine.",
     )
 
 

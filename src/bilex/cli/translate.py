@@ -7,7 +7,16 @@ import warnings
 
 import click
 
-from bilex.cli.options import json_option, print_json, quiet_option, retrieval_option, reverse_option, run_argument
+from bilex.cli.options import (
+    is_given,
+    json_option,
+    min_probability_option,
+    print_json,
+    quiet_option,
+    retrieval_option,
+    reverse_option,
+    run_argument,
+)
 from bilex.cli.terminal import echo
 from bilex.errors import BilexError, BilexWarning, InputError
 
@@ -16,6 +25,7 @@ from bilex.errors import BilexError, BilexWarning, InputError
 @run_argument
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option("-k", default=5, show_default=True, type=click.IntRange(1), help="Translations per word.")
+@min_probability_option("All translations that are right with at least this probability, instead of -k.")
 @retrieval_option("model")
 @reverse_option
 @click.option(
@@ -26,10 +36,13 @@ from bilex.errors import BilexError, BilexWarning, InputError
 )
 @json_option
 @quiet_option
+@click.pass_context
 def translate(
+    context: click.Context,
     run: str,
     words: tuple[str, ...],
     k: int,
+    min_probability: float | None,
     retrieval: str,
     reverse: bool,
     subwords: str | None,
@@ -38,12 +51,17 @@ def translate(
 ) -> None:
     """Translate WORDs, or the words on stdin, one on each line.
 
-    Prints word, translation and score, separated by tabs. A term of several words, in quotes or on a line of its own,
-    is composed from its words if it has no vector.
+    Prints word, translation, score and the probability that it is right, separated by tabs. A term of several words,
+    in quotes or on a line of its own, is composed from its words if it has no vector.
     """
     from bilex.runs.run import Run
     from bilex.vectors.hints import describe_missing
 
+    if min_probability is not None:
+        for name in ("k", "retrieval"):
+            if is_given(context, name) and (name == "k" or retrieval != "model"):
+                option = "-k" if name == "k" else f"--retrieval {retrieval}"
+                raise click.UsageError(f"--min-probability and {option} exclude each other", context)
     if not words:
         words = tuple(line.strip("\r\n") for line in read_lines() if line.strip())
     if not words:
@@ -52,17 +70,20 @@ def translate(
     model = None if subwords is None else learnt.subwords(subwords, reverse=reverse)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BilexWarning)  # about words without a vector: below, with the name of the run
-        answers = learnt.translate_many(words, k, retrieval=retrieval, reverse=reverse, subwords=model)
+        answers = learnt.translate_many(
+            words, k, min_probability=min_probability, retrieval=retrieval, reverse=reverse, subwords=model
+        )
+        missing = [word for word in words if learnt.vector(word, reverse=reverse, subwords=model) is None]
     pairs = list(zip(words, answers, strict=True))
-    missing = [word for word, found in pairs if not found]
     listed = describe_missing(missing, (learnt.target if reverse else learnt.source).index)
     if as_json:
         print_json({"translations": {word: [vars(answer) for answer in found] for word, found in pairs}})
     else:
         for word, found in pairs:
             for answer in found:
-                click.echo(f"{word}\t{answer.word}\t{answer.score:.6f}")
-    if not any(answers):
+                likely = "" if answer.probability is None else f"{answer.probability:.4f}"
+                click.echo(f"{word}\t{answer.word}\t{answer.score:.6f}\t{likely}")
+    if len(missing) == len(words):
         other = "" if subwords else ", or give their fastText model with --subwords"
         raise BilexError(f"{run}: {listed}; check the case of the words, or the direction (--reverse){other}")
     if missing and not quiet:

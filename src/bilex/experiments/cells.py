@@ -27,7 +27,6 @@ from bilex.induction import learn
 from bilex.methods import Method
 from bilex.runs.prepared import check_input, prepare
 from bilex.search.engine import Engine
-from bilex.search.space import RETRIEVALS
 from bilex.seeds.dictionaries import read_pairs
 from bilex.seeds.seed import IDENTICAL, NUMERALS, find_seed
 from bilex.vectors.embeddings import Embeddings, load
@@ -35,6 +34,7 @@ from bilex.version import __version__
 
 TRAIN_SEEDS = ("5000", "train")
 PAPER_SEEDS = ("5000", "25", NUMERALS, IDENTICAL)
+REPORTED_RETRIEVALS = ("nn", "csls")
 Dictionary = tuple[tuple[str, str], ...]
 
 
@@ -200,7 +200,7 @@ def measure_translation(cell: Cell, side: Direction, engine: Engine) -> dict[str
     """Score the translations of the test words, by nearest neighbour and by CSLS."""
     gold = cell.gold()
     try:
-        return {name: evaluate_translation(side, gold, name, engine).figures() for name in RETRIEVALS}
+        return {name: evaluate_translation(side, gold, name, engine).figures() for name in REPORTED_RETRIEVALS}
     except NotCovered:
         return {"reason": f"none of the {len({s for s, _ in gold})} test words is in the vocabulary"}
 
@@ -220,7 +220,9 @@ def measure_similarity(cell: Cell, side: Direction, _: Engine) -> dict[str, Any]
 def measure_hubs(cell: Cell, side: Direction, engine: Engine) -> dict[str, Any]:
     """Count how often each target word is a neighbour of a test word."""
     k = min(HUB_NEIGHBOURS, len(side[2]))
-    return {name: evaluate_hubness(side, cell.gold(), k, name, engine).figures(MAX_HUBS) for name in RETRIEVALS}
+    return {
+        name: evaluate_hubness(side, cell.gold(), k, name, engine).figures(MAX_HUBS) for name in REPORTED_RETRIEVALS
+    }
 
 
 def measure_answers(cell: Cell, side: Direction, engine: Engine) -> dict[str, Any]:

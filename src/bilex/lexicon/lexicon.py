@@ -22,7 +22,7 @@ from bilex.numerics.types import Floats, Indices
 if TYPE_CHECKING:
     import pandas
 
-MATCHING, SEED, RETRIEVAL, REVIEW = "matching", "seed", "retrieval", "review"
+MATCHING, SEED, RETRIEVAL, REVIEW, CANDIDATE = "matching", "seed", "retrieval", "review", "candidate"
 MAX_SHOWN_ENTRIES = 10
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bilex.matching.graph import Graph, RowPairs
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine, Neighbours
-from bilex.search.space import SharedSpace
+from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
 
 MODEL_RETRIEVAL = "model"
 
@@ -82,6 +82,11 @@ class CandidatePairs:
         ranks[order] = np.arange(1, len(order) + 1) - graph.indptr[graph.rows[order]]
         return ranks
 
+    def edges_of(self, row: int) -> Indices:
+        """Return the edges of a source word, the heaviest first."""
+        start, end = self.graph.indptr[row : row + 2]
+        return np.asarray(start + np.argsort(self.ranks[start:end]))
+
     def mirrored(self) -> CandidatePairs:
         """Exchange source and target."""
         graph = self.graph
@@ -102,8 +107,8 @@ class CandidateSpace(SharedSpace):
     @classmethod
     def over(cls, space: SharedSpace, candidates: CandidatePairs, scale: float, log_odds: float) -> CandidateSpace:
         """Add the candidates to a space."""
-        parts = {each.name: getattr(space, each.name) for each in fields(SharedSpace)}
-        return cls(**parts, candidates=candidates, scale=scale, log_odds=log_odds)
+        around = {each.name: getattr(space, each.name) for each in fields(SharedSpace)}
+        return cls(**around | {"sharpness": 2 * scale}, candidates=candidates, scale=scale, log_odds=log_odds)
 
     def mirrored(self) -> CandidateSpace:
         """Exchange source and target."""
@@ -113,15 +118,14 @@ class CandidateSpace(SharedSpace):
         """Find the k best targets of the given source words."""
         if retrieval != MODEL_RETRIEVAL:
             return super().search(rows, k, retrieval, engine)
-        graph, ranks = self.candidates.graph, self.candidates.ranks
+        graph = self.candidates.graph
         k = min(k, len(self.target))
         listed = np.minimum(np.diff(graph.indptr)[rows], k)
         indices, weights = np.full((len(rows), k), -1), np.zeros((len(rows), k))
         for place, row in enumerate(rows.tolist()):
-            own = slice(graph.indptr[row], graph.indptr[row + 1])
-            order = np.argsort(ranks[own])[:k]
-            indices[place, : len(order)] = graph.indices[own][order]
-            weights[place, : len(order)] = graph.weights[own][order]
+            best = self.candidates.edges_of(row)[:k]
+            indices[place, : len(best)] = graph.indices[best]
+            weights[place, : len(best)] = graph.weights[best]
         short = np.flatnonzero(listed < k)
         if len(short):
             found = super().search(rows[short], min(2 * k, len(self.target)), "csls", engine)
@@ -143,6 +147,13 @@ class CandidateSpace(SharedSpace):
             return super().search_vectors(vectors, k, retrieval, engine)
         found = super().search_vectors(vectors, k, "csls", engine)
         return Neighbours(found.indices, self.scale * found.scores + self.log_odds)
+
+    def vector_candidates(self, vectors: Vectors, engine: Engine) -> tuple[Neighbours, Floats]:
+        """Find the candidates of unit vectors that are not source words, and the probability of each beside none."""
+        found = self.search_vectors(vectors, CROWDING_NEIGHBOURS, MODEL_RETRIEVAL, engine)
+        logits = np.column_stack([found.scores, np.zeros(len(vectors))])
+        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return found, (odds / odds.sum(axis=1, keepdims=True))[:, :-1]
 
     def scores(self, rows: Indices, columns: Indices, retrieval: str) -> Floats:
         """Compute the score of each pair."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,17 +132,28 @@ def build_lexicon(
         rest, best = best_allowed(rest, prior.forbidden, candidates)
         pairs = RowPairs(np.concatenate([pairs.source, rest]), np.concatenate([pairs.target, best]))
         origin += [RETRIEVAL] * len(rest)
+    return describe_pairs(pairs, origin, (source, target), candidates, space, engine), pairs
+
+
+def describe_pairs(
+    pairs: RowPairs,
+    origin: Sequence[str],
+    languages: tuple[Embeddings, Embeddings],
+    candidates: CandidatePairs,
+    space: SharedSpace,
+    engine: Engine,
+) -> Lexicon:
+    """Return the entries of these pairs."""
     rows, columns = pairs.source, pairs.target
-    lexicon = Lexicon(
-        tuple(source.words[row] for row in rows.tolist()),
-        tuple(target.words[column] for column in columns.tolist()),
+    return Lexicon(
+        tuple(languages[0].words[row] for row in rows.tolist()),
+        tuple(languages[1].words[column] for column in columns.tolist()),
         space.scores(rows, columns, "nn"),
         space.rank(rows, columns, "csls", engine),
         (space.source_nearest[rows] == columns) & (space.target_nearest[columns] == rows),
         tuple(origin),
         candidates.probabilities(pairs).astype(np.float64).round(CONFIDENCE_DIGITS),
     )
-    return lexicon, pairs
 
 
 def best_allowed(rows: Indices, forbidden: RowPairs, candidates: CandidatePairs) -> tuple[Indices, Indices]:

@@ -17,7 +17,7 @@ from bilex.errors import BilexError, BilexWarning
 from bilex.evaluation.compare import Comparison, compare_translations
 from bilex.evaluation.hubness import Hubness, evaluate_hubness
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
-from bilex.evaluation.translation import Direction, Gold, TranslationScore, evaluate_translation
+from bilex.evaluation.translation import SET_THRESHOLD, Direction, Gold, TranslationScore, evaluate_translation
 from bilex.files.atomic import atomic_write_text
 from bilex.files.ownership import LEXICON
 from bilex.files.run_directory import (
@@ -32,10 +32,10 @@ from bilex.files.run_directory import (
     write_model,
 )
 from bilex.files.tensors import pack_words, unpack_words
-from bilex.lexicon.lexicon import Lexicon
+from bilex.lexicon.lexicon import CANDIDATE, Lexicon
 from bilex.lexicon.text import HtmlPage, html_table
 from bilex.matching.graph import RowPairs
-from bilex.model.candidates import CandidatePairs, CandidateSpace
+from bilex.model.candidates import MODEL_RETRIEVAL, CandidatePairs, CandidateSpace
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Indices, Vectors
@@ -50,6 +50,8 @@ from bilex.vectors.terms import Subwords, compose
 if TYPE_CHECKING:
     from bilex.confidence.verdict import Verdict
 
+Target = tuple[int, float, float | None]
+"""A target's row, its score and its probability."""
 AROUND = ("source_crowding", "target_crowding", "source_nearest", "target_nearest")
 
 
@@ -57,8 +59,8 @@ AROUND = ("source_crowding", "target_crowding", "source_nearest", "target_neares
 class Translation:
     """One answer: a word of the other language, its score, and the probability that it is right.
 
-    The score is the weight in nats (``model``), the CSLS score or the cosine. The probability is that of the lexicon's
-    entries; it is 0 for a word that is no candidate, and None in older runs.
+    The score is the weight in nats (``model``), the cosine (``nn``), or that of CSLS or the inverted softmax. The
+    probability is that of the lexicon's entries; it is 0 for a word that is no candidate, and None in older runs.
     """
 
     word: str
@@ -143,21 +145,24 @@ class Run:
         word: str,
         k: int = 5,
         *,
+        min_probability: float | None = None,
         retrieval: str = "model",
         reverse: bool = False,
         subwords: Subwords | None = None,
         engine: Engine | None = None,
     ) -> list[Translation]:
-        """Return the k best translations of one word; see `translate_many`."""
+        """Return the k best translations of one word, or all of some probability; see `translate_many`."""
         if not isinstance(word, str):
             raise BilexError(f"{word!r} is not a word; translate several with translate_many")
-        return self.translate_many([word], k, retrieval=retrieval, reverse=reverse, subwords=subwords, engine=engine)[0]
+        choices: dict[str, Any] = {"min_probability": min_probability, "retrieval": retrieval, "reverse": reverse}
+        return self.translate_many([word], k, **choices, subwords=subwords, engine=engine)[0]
 
     def translate_many(
         self,
         words: Iterable[str],
         k: int = 5,
         *,
+        min_probability: float | None = None,
         retrieval: str = "model",
         reverse: bool = False,
         subwords: Subwords | None = None,
@@ -165,9 +170,10 @@ class Run:
     ) -> list[list[Translation]]:
         """Return the k best translations of each word; none for a word without a vector, with a warning.
 
-        `retrieval` is ``"model"`` (the weight of a pair, in nats), ``"csls"`` or ``"nn"`` (the cosine); with `reverse`
-        the words are of the target language. A term of several words that has no vector is composed from its words;
-        `subwords`, of the language that is translated from, makes vectors of words that have none.
+        `retrieval` is ``"model"`` (the weight of a pair, in nats), ``"csls"``, ``"isf"`` or ``"nn"`` (the cosine); with
+        `reverse` the words are of the target language. With `min_probability` the answers are all that are at least
+        that probable instead, ranked by their weights. A term of several words that has no vector is composed from its
+        words; `subwords`, of the language that is translated from, makes vectors of words that have none.
         """
         listed = [words] if isinstance(words, str) else list(words)
         if isinstance(words, str) or not all(isinstance(word, str) for word in listed):
@@ -175,34 +181,47 @@ class Run:
         words = listed
         space, source, target = self.direction(reverse)
         engine, retrieval = engine or LocalEngine(), self._retrieval(retrieval)
-        answers: dict[str, list[Translation]] = {}
-        known = [word for word in dict.fromkeys(words) if word in source]
+        if min_probability is not None:
+            self._required_candidates()
+            if retrieval != MODEL_RETRIEVAL:
+                raise BilexError(
+                    f"only the model tells how probable a translation is; choose it instead of {retrieval}"
+                )
+        known = {word: source.index[word] for word in words if word in source}
         others = {word: self.vector(word, reverse=reverse, subwords=subwords) for word in words if word not in source}
         made = {word: vector for word, vector in others.items() if vector is not None}
-        rows = np.array([source.index[word] for word in known], np.int64)
+        rows = np.array([*known.values()], np.int64)
         vectors = np.array([*made.values()], np.float32).reshape(len(made), space.source.shape[1])
-        for asked, found in (
-            (known, space.search(rows, k, retrieval, engine)),
-            (made, space.search_vectors(vectors, k, retrieval, engine)),
-        ):
-            for place, word in enumerate(asked):
-                indices, scores = found.indices[place], found.scores[place].tolist()
-                likely = self._probabilities(space, source.index.get(word), indices, scores)
-                names = (target.words[column] for column in indices.tolist())
-                answers[word] = list(map(Translation, names, scores, likely))
+        found = likely_targets(space, rows, vectors, engine)
+        if min_probability is None:
+            found = best_targets(space, rows, vectors, found, k, retrieval, engine)
+        else:
+            found = [[each for each in likely if (each[2] or 0.0) >= min_probability] for likely in found]
+        answers = {
+            word: [Translation(target.words[column], score, probability) for column, score, probability in each]
+            for word, each in zip((*known, *made), found, strict=True)
+        }
         if missing := [word for word in words if word not in answers]:
             warnings.warn(describe_missing(missing, source.index), BilexWarning, stacklevel=2)
         return [answers.get(word, []) for word in words]
 
-    def _probabilities(
-        self, space: SharedSpace, row: int | None, columns: Indices, scores: list[float]
-    ) -> Sequence[float | None]:
-        """Return the probability that each target translates a word; of one without a row only the weights tell."""
-        if not isinstance(space, CandidateSpace):
-            return [None] * len(columns)
-        if row is not None:
-            return list(space.candidates.probabilities(RowPairs(np.full(len(columns), row), columns)))
-        return [None] * len(columns)
+    def sets(self, min_probability: float, *, engine: Engine | None = None) -> Lexicon:
+        """Return a lexicon of all candidate pairs that are at least that probable, not only of the matching."""
+        from bilex.runs.entries import describe_pairs
+
+        candidates = self._required_candidates()
+        pairs, n_targets = candidates.above(min_probability), len(self.target)
+        order = np.lexsort((candidates.ranks[candidates.find(pairs)], pairs.source))
+        pairs = RowPairs(pairs.source[order], pairs.target[order])
+        listed = dict(zip(self.entry_rows.keys(n_targets).tolist(), self.lexicon.origin, strict=True))
+        origin = [listed.get(key, CANDIDATE) for key in pairs.keys(n_targets).tolist()]
+        languages = self.source, self.target
+        return describe_pairs(pairs, origin, languages, candidates, self.space, engine or LocalEngine())
+
+    def _required_candidates(self) -> CandidatePairs:
+        if self.candidates is None:
+            raise BilexError("this run has no probabilities of candidates; run `bilex induce` again")
+        return self.candidates
 
     def subwords(self, model: str | os.PathLike[str] | FastText, *, reverse: bool = False) -> Subwords:
         """Read the fastText model that the source vectors (with `reverse`, the target's) came from.
@@ -253,14 +272,16 @@ class Run:
         retrieval: str = "model",
         reverse: bool = False,
         convention: str = "covered",
+        min_probability: float = SET_THRESHOLD,
         engine: Engine | None = None,
     ) -> TranslationScore:
         """Score it against a gold dictionary, a file or pairs, whose first words are the queries.
 
-        `retrieval` is ``"model"``, ``"csls"`` or ``"nn"``, `convention` ``"covered"``, ``"all"`` or ``"pairs"``.
+        `retrieval` is ``"model"``, ``"csls"``, ``"isf"`` or ``"nn"``, `convention` ``"covered"``, ``"all"`` or
+        ``"pairs"``. Sets of translations hold those that are at least as probable as `min_probability`.
         """
-        found = self._retrieval(retrieval)
-        return evaluate_translation(self.direction(reverse), gold, found, engine or LocalEngine(), convention)
+        side, found, engine = self.direction(reverse), self._retrieval(retrieval), engine or LocalEngine()
+        return evaluate_translation(side, gold, found, engine, convention, min_probability)
 
     def similarity(
         self,
@@ -282,7 +303,7 @@ class Run:
         engine: Engine | None = None,
     ) -> Hubness:
         """Count how often each target is among the k nearest of the words of `gold`, or of all source words."""
-        return evaluate_hubness(self.direction(reverse), gold, k, retrieval, engine or LocalEngine())
+        return evaluate_hubness(self.direction(reverse), gold, k, self._retrieval(retrieval), engine or LocalEngine())
 
     def compare(
         self, other: Run, gold: Gold, *, retrieval: str = "nn", reverse: bool = False, engine: Engine | None = None
@@ -310,7 +331,7 @@ class Run:
 
     def _retrieval(self, retrieval: str) -> str:
         """Return how targets are ranked: by CSLS where ``model`` is asked of an older run."""
-        return "csls" if retrieval == "model" and self.candidates is None else retrieval
+        return "csls" if retrieval == MODEL_RETRIEVAL and self.candidates is None else retrieval
 
     def direction(self, reverse: bool) -> Direction:
         """Return the shared space, the language that is translated from, and the other one."""
@@ -375,3 +396,35 @@ class Run:
                 for name, side in (("source", source), ("target", target))
             )
         return cls(source, target, theta, space, lexicon, info, candidates)
+
+
+def likely_targets(space: SharedSpace, rows: Indices, vectors: Vectors, engine: Engine) -> list[list[Target]]:
+    """Return the candidates of source words and of other unit vectors, heaviest first; none in older runs."""
+    if not isinstance(space, CandidateSpace):
+        return [[] for _ in range(len(rows) + len(vectors))]
+    known, graph = space.candidates, space.candidates.graph
+    of_words = [known.edges_of(row) for row in rows.tolist()]
+    near, probability = space.vector_candidates(vectors, engine)
+    listed = [(graph.indices[edges], graph.weights[edges], known.probability[edges]) for edges in of_words]
+    listed += zip(near.indices, near.scores, probability, strict=True)
+    return [list(zip(*(column.tolist() for column in each), strict=True)) for each in listed]
+
+
+def best_targets(
+    space: SharedSpace,
+    rows: Indices,
+    vectors: Vectors,
+    likely: list[list[Target]],
+    k: int,
+    retrieval: str,
+    engine: Engine,
+) -> list[list[Target]]:
+    """Return the k best targets of source words and of other unit vectors; those that are not likely have no chance."""
+    otherwise = 0.0 if isinstance(space, CandidateSpace) else None
+    searches = space.search(rows, k, retrieval, engine), space.search_vectors(vectors, k, retrieval, engine)
+    ranked = [pair for each in searches for pair in zip(each.indices.tolist(), each.scores.tolist(), strict=True)]
+    found = []
+    for (columns, scores), candidates in zip(ranked, likely, strict=True):
+        probability = {column: each for column, _, each in candidates}
+        found.append([(c, score, probability.get(c, otherwise)) for c, score in zip(columns, scores, strict=True)])
+    return found

@@ -1,14 +1,19 @@
-"""The shared space: both languages' words side by side, looked up by nearest neighbours or by CSLS.
+"""The shared space: both languages' words side by side, looked up by nearest neighbours, CSLS or inverted softmax.
 
 The source words are mapped into the target's space and both sides have unit length there, so an inner product is
 a cosine. *Crowding* is the mean cosine of a word with its ten nearest words of the other language; CSLS
 (Conneau et al. 2018) subtracts it on both sides, so that hubs do not win:
 
     csls(s, t) = 2 cos(Ωs, t) - crowding(s) - crowding(t)
+
+The inverted softmax (Smith et al. 2017) asks instead how probable the source word is, given the target:
+
+    isf(s, t) = β cos(Ωs, t) - log Σ over all source words r of exp(β cos(Ωr, t))
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,6 +21,7 @@ import numpy as np
 
 from bilex.errors import BilexError
 from bilex.numerics.rows import unit
+from bilex.numerics.threads import single_threaded_blas, thread_count
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine, Neighbours
 from bilex.search.index import Index
@@ -23,14 +29,18 @@ from bilex.search.lists import NeighbourLists
 
 CROWDING_NEIGHBOURS = 10
 FEW_QUERIES = 16  # are searched by the index of a space, without an engine
-RETRIEVALS = ("nn", "csls")
+RETRIEVALS = ("nn", "csls", "isf")
+USUAL_SHARPNESS = 30.0  # β, where no run has measured what a cosine is worth
+SOURCE_BLOCK, TARGET_BLOCK = 2048, 512  # words of each language whose cosines are held at once
+COSINE_BITS = 26  # inner products of unit vectors of such whole numbers are exact in float64, in any order
 
 
 @dataclass(frozen=True, eq=False)
 class SharedSpace:
     """Both languages as unit vectors of one space, with the crowding and the nearest neighbour of each word.
 
-    A space that was just built has its words' `neighbours` as well; one that was loaded does not.
+    A space that was just built has its words' `neighbours` as well; one that was loaded does not. `sharpness` is β of
+    the inverted softmax.
     """
 
     source: Vectors
@@ -40,6 +50,7 @@ class SharedSpace:
     source_nearest: Indices
     target_nearest: Indices
     neighbours: NeighbourLists | None = field(default=None, kw_only=True)
+    sharpness: float = field(default=USUAL_SHARPNESS, kw_only=True)
 
     @classmethod
     def from_vectors(cls, mapped: Vectors, target: Vectors, engine: Engine) -> SharedSpace:
@@ -72,14 +83,15 @@ class SharedSpace:
             self.target_nearest,
             self.source_nearest,
             neighbours=None if self.neighbours is None else self.neighbours.mirrored(),
+            sharpness=self.sharpness,
         )
 
     def search(self, rows: Indices, k: int, retrieval: str, engine: Engine) -> Neighbours:
-        """Find the k best targets of the given source words, with their cosines or CSLS scores."""
+        """Find the k best targets of the given source words, with their scores."""
         return self._search(self.source[rows], self.source_crowding[rows], k, retrieval, engine)
 
     def search_vectors(self, vectors: Vectors, k: int, retrieval: str, engine: Engine) -> Neighbours:
-        """Find the k best targets of unit vectors that are not source words, with their cosines or CSLS scores."""
+        """Find the k best targets of unit vectors that are not source words, with their scores."""
         crowding = np.zeros(len(vectors))
         if retrieval == "csls":
             crowding = self._search(vectors, crowding, CROWDING_NEIGHBOURS, "nn", engine).scores.mean(axis=1)
@@ -99,12 +111,16 @@ class SharedSpace:
         k = min(k, len(self.target))
         check_retrieval(retrieval)
         if len(vectors) <= FEW_QUERIES:
-            found = self.index.top_k(vectors, k, None if retrieval == "nn" else self.penalties)
+            found = self.index.top_k(vectors, k, self._terms(retrieval))
         else:
             found = engine.top_k(*self._sides(vectors, retrieval), k)
-        if retrieval == "nn":
-            return found
-        return Neighbours(found.indices, 2 * found.scores - crowding[:, None])
+        return Neighbours(found.indices, self._scaled(found.scores, crowding[:, None], retrieval))
+
+    def _terms(self, retrieval: str) -> Vectors | None:
+        """Return what `retrieval` adds to the cosine with each target."""
+        if retrieval == "isf":
+            return np.asarray(-self._summed / self.sharpness, np.float32)
+        return None if retrieval == "nn" else self.penalties
 
     def rank(self, rows: Indices, chosen: Indices, retrieval: str, engine: Engine) -> Indices:
         """Compute the rank, from 1, of each chosen target among all targets of its source word.
@@ -118,24 +134,54 @@ class SharedSpace:
         return self.neighbours.rank(queries, targets, rows, chosen, self.neighbours.limits(1.0, terms), engine)
 
     def scores(self, rows: Indices, columns: Indices, retrieval: str) -> Floats:
-        """Compute the cosine or the CSLS score of each pair."""
+        """Compute the score of each pair."""
         from bilex.search.topk_kernel import edge_scores
 
         queries, targets = self._sides(self.source[rows], retrieval)
         found = edge_scores(queries, targets, np.arange(len(rows)), columns)
-        return np.asarray(found if retrieval == "nn" else 2 * found - self.source_crowding[rows])
+        return self._scaled(found, self.source_crowding[rows], retrieval)
+
+    def _scaled(self, products: Floats, crowding: Floats, retrieval: str) -> Floats:
+        """Turn inner products of `_sides` into scores."""
+        if retrieval == "csls":
+            return np.asarray(2 * products - crowding)
+        return np.asarray(self.sharpness * products if retrieval == "isf" else products)
 
     def _sides(self, vectors: Vectors, retrieval: str) -> tuple[Vectors, Vectors]:
         """Return queries and targets whose inner products order the targets as `retrieval` does."""
         check_retrieval(retrieval)
         if retrieval == "nn":
             return vectors, self.target
-        # half the score, without the query's own crowding: cos - crowding(t) / 2
+        # half the CSLS score, without the query's own crowding: cos - crowding(t) / 2; a β-th of the inverted softmax
         queries = np.column_stack([vectors, np.ones(len(vectors), np.float32)])
-        return queries, np.column_stack([self.target, self.penalties])
+        return queries, np.column_stack([self.target, np.asarray(self._terms(retrieval))])
+
+    @cached_property
+    def _summed(self) -> Floats:
+        """For each target log Σ over all source words of exp(β cos), block by block.
+
+        The words are rounded to whole numbers whose products float64 holds exactly, so it is the same everywhere.
+        """
+        sources, found = whole_numbers(self.source), np.empty(len(self.target))
+
+        def add_up(start: int) -> None:
+            targets, total = whole_numbers(self.target[start : start + TARGET_BLOCK]), np.float64(0)
+            for first in range(0, len(sources), SOURCE_BLOCK):
+                cosines = targets @ sources[first : first + SOURCE_BLOCK].T / 4.0**COSINE_BITS
+                total = total + np.exp(self.sharpness * (cosines - 1)).sum(axis=1)
+            found[start : start + TARGET_BLOCK] = self.sharpness + np.log(total)
+
+        with single_threaded_blas(), ThreadPoolExecutor(thread_count()) as pool:
+            list(pool.map(add_up, range(0, len(self.target), TARGET_BLOCK)))
+        return found
 
 
 def check_retrieval(retrieval: str) -> None:
     """Raise if no retrieval has that name."""
     if retrieval not in RETRIEVALS:
         raise BilexError(f"no retrieval is called {retrieval!r}; choose one of {', '.join(RETRIEVALS)}")
+
+
+def whole_numbers(vectors: Vectors) -> Floats:
+    """Round unit vectors to multiples of 2 to the minus `COSINE_BITS`, and return these multiples."""
+    return np.asarray(np.rint(vectors.astype(np.float64) * 2.0**COSINE_BITS))
