@@ -14,7 +14,7 @@ from bilex.search.local import LocalEngine
 from tests.cli.helpers import spawn
 from tests.languages import Languages, make_languages, write_vec
 
-FILES = ("lexicon.tsv", "model.safetensors")
+FILES = ("lexicon.tsv", "model.safetensors", "candidates.safetensors")
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from tests.attacks.forgeries import HUGE, forge_manifest, forge_model, heavy, re
 from tests.attacks.guard import Guard
 from tests.attacks.test_vectors import refused
 
-FILES = ("run.json", "lexicon.tsv", "model.safetensors")
+FILES = ("run.json", "lexicon.tsv", "model.safetensors", "candidates.safetensors")
 
 
 def test_the_run_is_good_before_it_is_touched(guard: Guard, run: Path) -> None:

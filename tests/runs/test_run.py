@@ -23,7 +23,7 @@ from bilex.report.page import write_report
 from tests.languages import make_languages
 
 ODD_WORDS = ['"quoted"', "no\u00a0break", "👩‍👧", "שלום", "مرحبا", "new york", "e\u0301", "\u2028", "\\t", "'", "#"]
-FILES = {"lexicon.tsv", "model.safetensors", "run.json"}
+FILES = {"lexicon.tsv", "model.safetensors", "candidates.safetensors", "run.json"}
 
 
 @functools.cache

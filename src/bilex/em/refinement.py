@@ -7,7 +7,6 @@ change little (`docs/results.md`).
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -25,8 +24,6 @@ from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords, m_step
 from bilex.numerics.types import Floats
 from bilex.search.space import SharedSpace
-
-MSTEP = float(os.environ.get("MSTEP", "0"))
 
 
 def training_pairs(fit: Fit, seed: RowPairs, method: Method) -> RowPairs:

@@ -174,6 +174,16 @@ class CandidateSpace(SharedSpace):
         listed = edges >= 0
         ranks[listed] = self.candidates.ranks[edges[listed]]
         rest = np.flatnonzero(~listed)
-        after = np.diff(self.candidates.graph.indptr)[rows[rest]] + 1
-        ranks[rest] = np.maximum(super().rank(rows[rest], chosen[rest], "csls", engine), after)
+        ranks[rest] = super().rank(rows[rest], chosen[rest], "csls", engine) + self._behind(rows[rest], chosen[rest])
         return ranks
+
+    def _behind(self, rows: Indices, chosen: Indices) -> Indices:
+        """Count the candidates of each source word that CSLS would rank behind its chosen target."""
+        graph = self.candidates.graph
+        sizes = np.diff(graph.indptr)[rows]
+        pair = np.repeat(np.arange(len(rows)), sizes)
+        edges = np.arange(len(pair)) + np.repeat(graph.indptr[rows] - np.cumsum(sizes) + sizes, sizes)
+        columns, limits = graph.indices[edges], super().scores(rows, chosen, "csls")[pair]
+        scores = super().scores(rows[pair], columns, "csls")
+        behind = (scores < limits) | ((scores == limits) & (columns > chosen[pair]))
+        return np.bincount(pair[behind], minlength=len(rows))

@@ -1,0 +1,152 @@
+"""Weights counted without a label: ratios, purity, scale and log-odds against slow definitions and planted truths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bilex.matching.graph import Capacities, Graph
+from bilex.model.counting import (
+    LOG_ODDS_RANGE,
+    MAX_PURITY,
+    MAX_RATIO,
+    MIN_PURITY,
+    MIN_SCALE,
+    USUAL_PURITY,
+    WORST_RIVALS,
+    bounded_purity,
+    choice_probabilities,
+    count_weights,
+    decontaminate,
+    heaviest_of,
+    learn_log_odds,
+    learn_scale,
+    log_ratio,
+    never_falling,
+    share_among_worst,
+)
+from bilex.model.evidence import FrequencyEvidence, Measured
+from bilex.model.posterior import worthwhile_posterior
+
+NOTHING = Graph.from_edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), (3, 3))
+
+
+def frequency(values: list[float] | np.ndarray[tuple[int], np.dtype[np.float64]]) -> Measured:
+    kind = FrequencyEvidence()
+    return Measured(kind.name, kind.knots, kind.direction, np.asarray(values, np.float64))
+
+
+def planted(share: float, words: int = 1500, candidates: int = 8) -> tuple[Graph, list[Measured]]:
+    """Candidates of each word; the first stands out, and is right (and so about as frequent) in a `share` of them."""
+    rng = np.random.default_rng(1)
+    rows = np.repeat(np.arange(words), candidates)
+    columns = rng.integers(0, words, words * candidates)
+    right = rng.random(words) < share
+    near = np.clip(np.arange(words) * np.exp(0.3 * rng.normal(size=words)), 0, words - 1).astype(np.int64)
+    columns[::candidates] = np.where(right, near, columns[::candidates])
+    weights = rng.uniform(0.0, 0.2, len(rows))
+    weights[::candidates] = rng.uniform(0.25, 0.4, words)
+    graph = Graph.from_edges(rows, columns, weights, (words, words))
+    return graph, [Measured.on(FrequencyEvidence(), graph.rows, graph.indices)]
+
+
+def test_the_heaviest_edge_of_each_word_ties_to_the_first() -> None:
+    weights, words = np.array([1.0, 3.0, 3.0, 2.0]), np.array([0, 0, 0, 1])
+    assert heaviest_of(weights, words).tolist() == [False, True, False, True]
+
+
+def test_values_that_never_fall_are_the_nearest_such_values() -> None:
+    found = never_falling(np.array([1.0, 3.0, 2.0, 2.0, 5.0]), np.array([1.0, 1.0, 1.0, 2.0, 1.0]))
+    np.testing.assert_allclose(found, [1.0, 2.25, 2.25, 2.25, 5.0])
+
+
+def test_a_log_ratio_is_that_of_the_smoothed_histograms() -> None:
+    rng = np.random.default_rng(0)
+    measured = frequency(np.concatenate([rng.uniform(0, 2, 4000), rng.uniform(0, 6, 4000)]))
+    chosen = np.arange(8000) < 4000
+    nats = log_ratio(measured, chosen, ~chosen)
+    np.testing.assert_allclose(nats[:4], np.log(3), atol=0.15)  # a third of the range holds all the chosen
+    assert (nats[5:] < -1.5).all()
+    assert (np.diff(nats) <= 1e-12).all()
+    free = replace(measured, direction=0)
+    counts = [free.counts(marked) for marked in (chosen, ~chosen)]
+    shares = [each / each.sum() for each in counts]
+    smooth = [each + (shares[0] + shares[1]) / 2 * len(free.knots) for each in counts]
+    expected = np.log(smooth[0] / smooth[0].sum()) - np.log(smooth[1] / smooth[1].sum())
+    np.testing.assert_allclose(log_ratio(free, chosen, ~chosen), expected)
+    assert np.abs(log_ratio(frequency([0.1, 5.0]), np.array([True, False]), np.array([False, True]))).max() < 4
+    assert np.abs(log_ratio(measured, np.zeros(8000, bool), ~chosen)).max() < 1e-9  # nothing chosen says nothing
+
+
+@pytest.mark.parametrize("purity", [1.0, 0.4])
+def test_wrong_pairs_are_removed_from_the_counts(purity: float) -> None:
+    right, wrong = np.array([0.6, 0.3, 0.1]), np.array([0.2, 0.3, 0.5])
+    mixed = purity * right + (1 - purity) * wrong
+    np.testing.assert_allclose(decontaminate(np.log(mixed / wrong), purity), np.log(right / wrong), atol=1e-12)
+    assert decontaminate(np.array([9.0]), 0.5)[0] == pytest.approx(MAX_RATIO)
+
+
+def test_shares_among_the_worst_are_counted_word_by_word() -> None:
+    rng = np.random.default_rng(2)
+    words, evidence = rng.integers(0, 30, 300), rng.normal(size=300)
+    chosen = np.zeros(300, bool)
+    chosen[np.unique(words, return_index=True)[1][:20]] = True
+    rivals = [e for e in range(300) if not chosen[e] and words[e] in set(words[chosen].tolist())]
+    weight = {e: 1 / sum(words[other] == words[e] for other in rivals) for e in rivals}
+    total, so_far, limit = sum(weight.values()), 0.0, np.nan
+    for edge in sorted(rivals, key=lambda e: -evidence[e]):
+        so_far += weight[edge]
+        if so_far >= (1 - WORST_RIVALS) * total:
+            limit = evidence[edge]
+            break
+    expected = (evidence[chosen] <= limit).mean(), sum(weight[e] for e in rivals if evidence[e] <= limit) / total
+    np.testing.assert_allclose(share_among_worst(evidence, words, chosen), expected)
+    assert share_among_worst(evidence[:1], words[:1], np.array([True])) == (1.0, 1.0)
+
+
+def test_the_purity_follows_the_share_of_right_pairs_and_is_near_0_in_a_failed_run() -> None:
+    found = {share: count_weights(*planted(share)) for share in (0.0, 0.5, 0.95)}
+    assert all(0 < each.deviation < 0.25 for each in found.values())
+    purity = {share: each.purity for share, each in found.items()}
+    assert abs(purity[0.0]) < 0.3 and purity[0.0] < purity[0.5] < purity[0.95] and purity[0.95] > 0.7
+    assert found[0.95].scale >= MIN_SCALE
+    assert (np.diff(found[0.95].curves["frequency"]) <= 1e-9).all()  # the rarer beside the other, the worse
+
+
+def test_few_pairs_say_little_of_the_purity_and_extremes_are_cut() -> None:
+    assert bounded_purity(1.0, 0.0) == MAX_PURITY and bounded_purity(-1.0, 0.0) == MIN_PURITY
+    assert bounded_purity(1.0, 100.0) == pytest.approx(USUAL_PURITY, abs=0.01)
+
+
+def test_every_source_word_takes_one_of_its_edges_or_none() -> None:
+    graph = Graph.from_edges(np.array([0, 0, 2]), np.array([0, 1, 1]), np.zeros(3), (3, 2))
+    logits = np.array([1.0, 2.0, -1.0])
+    odds = np.exp(logits)
+    both = 1 + odds[0] + odds[1]
+    np.testing.assert_allclose(choice_probabilities(graph, logits), [*odds[:2] / both, odds[2] / (1 + odds[2])])
+
+
+def test_the_scale_is_what_the_other_evidence_makes_of_the_vectors() -> None:
+    rng, (graph, _) = np.random.default_rng(0), planted(0.9)
+    noise = learn_scale(graph, rng.normal(size=len(graph.weights)))
+    assert learn_scale(graph, np.where(graph.weights > 0.25, 3.0, 0.0)) > noise >= MIN_SCALE
+
+
+def test_nothing_to_count_is_no_error() -> None:
+    counted = count_weights(NOTHING, [frequency([])])
+    assert not counted.curves["frequency"].any() and (counted.purity, counted.deviation) == (0.0, 1.0)
+    assert learn_log_odds(NOTHING, np.zeros(0), 0.5, Capacities()) == LOG_ODDS_RANGE[0]
+    below = Graph.from_edges(np.array([0, 1]), np.array([0, 1]), np.array([-1.0, -1.0]), (2, 2))  # none stands out
+    assert count_weights(below, [frequency([0.0, 1.0])]).purity == 0.0
+
+
+def test_the_log_odds_reach_the_purity() -> None:
+    graph, _ = planted(0.8, words=400)
+    for purity in (0.3, 0.8):
+        log_odds = learn_log_odds(graph, 40 * graph.weights, purity, Capacities())
+        posterior = worthwhile_posterior(replace(graph, weights=40 * graph.weights + log_odds), Capacities())
+        chosen = heaviest_of(graph.weights, graph.rows) & heaviest_of(graph.weights, graph.indices)
+        words = np.unique(graph.rows[chosen])
+        assert posterior[np.isin(graph.rows, words)].sum() / len(words) == pytest.approx(purity, abs=0.04)

@@ -1,0 +1,88 @@
+"""Forms of one word: ratios of endings and families of candidates, by their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bilex.model.forms import (
+    BEGINNING,
+    ENDING_EXAMPLES,
+    ENDING_LEVELS,
+    FAMILY_COLUMNS,
+    LONGEST_ENDING,
+    EndingRatios,
+    Vocabulary,
+    compare_families,
+    ending_levels,
+)
+
+WORDS = ("talo", "talossa", "talot", "Kissa", "kissat", "ö")
+
+
+def test_words_with_the_same_letters_have_the_same_numbers() -> None:
+    found, folded = Vocabulary.of(WORDS), ("talo", "talossa", "talot", "kissa", "kissat", "o")
+    assert found.lengths.tolist() == [len(word) for word in folded]
+    for letters in range(LONGEST_ENDING + 1):
+        for one, mine in zip(found.endings[letters], folded, strict=True):
+            same = [
+                word[len(word) - min(letters, len(word)) :] == mine[len(mine) - min(letters, len(mine)) :]
+                for word in folded
+            ]
+            assert (found.endings[letters] == one).tolist() == same
+    assert [found.families[0] == other for other in found.families] == [
+        word[:BEGINNING] == folded[0][:BEGINNING] for word in folded
+    ]
+    lemmas = Vocabulary.of(WORDS, ["a", "b", "a", "c", "c", "d"]).families
+    assert lemmas[0] == lemmas[2] != lemmas[1] and lemmas[3] == lemmas[4]
+
+
+def test_ratios_are_those_of_the_shorter_ending_times_a_smoothed_count() -> None:
+    rng = np.random.default_rng(0)
+    levels = [rng.integers(0, size, 60) for size in (2, 4)]
+    matched, expected = rng.random(60), rng.random(60)
+    ratios = EndingRatios.count(levels, matched, expected)
+    short = {
+        c: (matched[levels[0] == c].sum() + ENDING_EXAMPLES) / (expected[levels[0] == c].sum() + ENDING_EXAMPLES)
+        for c in (0, 1)
+    }
+    so_far = np.array([short[c] for c in levels[0].tolist()])
+    found = ratios.read(levels)
+    for edge in range(60):
+        own = levels[1] == levels[1][edge]
+        grown = (matched[own].sum() + ENDING_EXAMPLES) / ((expected * so_far)[own].sum() + ENDING_EXAMPLES)
+        np.testing.assert_allclose(found[edge], np.log(so_far[edge] * grown))
+    unseen = ratios.read([levels[0][:1], np.array([99])])
+    np.testing.assert_allclose(unseen, np.log(so_far[:1]))  # no more than its shorter one
+    nothing = EndingRatios.count([np.zeros(0, np.int64)], np.zeros(0), np.zeros(0))
+    assert nothing.read([np.array([1, 2])]).tolist() == [0, 0]
+
+
+def test_edges_share_a_number_where_both_endings_are_the_same() -> None:
+    source, target = Vocabulary.of(("cats", "dogs", "dog")), Vocabulary.of(WORDS)
+    rows, columns = np.repeat(np.arange(3), 6), np.tile(np.arange(6), 3)
+    found = ending_levels(source, target, rows, columns)
+    for levels, numbers in zip(ENDING_LEVELS, found, strict=True):
+        for (one, other), codes in zip(levels, numbers, strict=True):
+            same = {
+                (int(source.endings[one][r]), int(target.endings[other][c])) for r, c in zip(rows, columns, strict=True)
+            }
+            assert len(set(codes.tolist())) == len(same)
+
+
+def test_families_are_those_of_one_word_s_candidates() -> None:
+    rng, target = np.random.default_rng(1), Vocabulary.of(WORDS)
+    rows, columns = np.repeat(np.arange(4), 6), np.tile(np.arange(6), 4)
+    keep = rng.random(24) < 0.7
+    rows, columns, scores = rows[keep], columns[keep], rng.normal(size=int(keep.sum()))
+    found = compare_families(scores, rows, columns, target)
+    assert found.shape == (len(rows), len(FAMILY_COLUMNS))
+    for edge in range(len(rows)):
+        own = (rows == rows[edge]) & (target.families[columns] == target.families[columns[edge]])
+        several, lengths = own.sum() > 1, target.lengths[columns]
+        expected = [
+            np.log(np.exp(scores[own]).sum()) - scores[edge],
+            several,
+            several and lengths[edge] == lengths[own].min(),
+            several and columns[edge] == columns[own].min(),
+        ]
+        np.testing.assert_allclose(found[edge], expected, atol=1e-12)

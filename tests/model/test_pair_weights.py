@@ -1,0 +1,119 @@
+"""The weight of a pair: counted, taught by a dictionary, and never by a word's own pairs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bilex.matching.graph import Capacities, Graph, RowPairs
+from bilex.model.counting import count_weights
+from bilex.model.evidence import Measured, kinds_between
+from bilex.model.forms import Vocabulary
+from bilex.model.pair_weights import (
+    FOLDS,
+    MIN_LESSONS,
+    CandidateEdges,
+    apply_weights,
+    count_lessons,
+    cross_fitted_forms,
+    weigh_counted,
+    weigh_edges,
+)
+
+WORDS, CANDIDATES = 2 * MIN_LESSONS, 6
+
+
+@pytest.fixture(scope="module")
+def edges() -> CandidateEdges:
+    """Word w translates to target w, which ends alike; the vectors alone are often wrong."""
+    rng = np.random.default_rng(0)
+    rows = np.repeat(np.arange(WORDS), CANDIDATES)
+    columns = (rows + np.tile(np.arange(CANDIDATES) * 7, WORDS)) % WORDS
+    letters = rng.integers(0, 4, WORDS)
+    names = ("b", 1), ("d", 7)
+    words = [[f"{stem}{row * step % 50:03d}{'aeio'[letters[row]]}" for row in range(WORDS)] for stem, step in names]
+    csls = 0.1 * (rows == columns) + rng.normal(scale=0.1, size=len(rows))
+    graph = Graph.from_edges(rows, columns, csls, (WORDS, WORDS))
+    evidence = tuple(Measured.on(kind, graph.rows, graph.indices) for kind in kinds_between(*words))
+    vocabularies = Vocabulary.of(words[0]), Vocabulary.of(words[1])
+    return CandidateEdges(graph, graph.weights, 0.5 + graph.weights / 2, evidence, vocabularies)
+
+
+def pairs_of(words: np.ndarray[tuple[int], np.dtype[np.int64]]) -> RowPairs:
+    return RowPairs(words, words)
+
+
+EVERY = pairs_of(np.arange(WORDS))
+
+
+def first_right(weights: Graph) -> float:
+    """The share of words whose heaviest edge is right."""
+    best = [weights.indices[own][np.argmax(weights.weights[own])] for own in (weights.rows == w for w in range(WORDS))]
+    return float((np.array(best) == np.arange(WORDS)).mean())
+
+
+def test_the_margin_is_over_the_best_other_edge_of_the_target(edges: CandidateEdges) -> None:
+    targets, csls = edges.graph.indices, edges.csls
+    for edge in range(0, len(targets), 17):
+        rivals = csls[(targets == targets[edge]) & (np.arange(len(csls)) != edge)]
+        assert edges.margin.values[edge] == pytest.approx(csls[edge] - rivals.max(initial=-np.inf))
+    keep = edges.graph.rows % 2 == 0
+    np.testing.assert_array_equal(edges.where(keep).margin.values, edges.margin.values[keep])  # rivals stay
+
+
+def test_counted_weights_are_their_sum(edges: CandidateEdges) -> None:
+    counted = count_weights(edges.graph, edges.evidence)
+    weights, nats = weigh_counted(edges, counted)
+    expected = counted.scale * edges.csls + sum(each.nats(counted.curves[each.name]) for each in edges.evidence)
+    np.testing.assert_allclose(nats, expected)
+    weighed = weigh_edges(edges, Capacities())
+    np.testing.assert_allclose(weighed.graph.weights, nats + weighed.weights.log_odds)
+    assert weighed.weights.summary()["lessons"] == 0
+    assert weighed.among_frequent(None) is weighed
+    few = weighed.among_frequent(50).graph
+    assert max(few.rows.max(), few.indices.max()) < 50
+    assert weights.log_odds == 0
+
+
+def test_a_small_dictionary_teaches_nothing_and_a_large_one_improves_the_weights(edges: CandidateEdges) -> None:
+    counted, few, taught = (
+        weigh_edges(edges, Capacities(), pairs)
+        for pairs in (None, pairs_of(np.arange(MIN_LESSONS // 2)), pairs_of(np.arange(WORDS)))
+    )
+    np.testing.assert_array_equal(few.graph.weights, counted.graph.weights)
+    assert taught.weights.lessons == count_lessons(edges.graph.rows, edges.graph.rows == edges.graph.indices) == WORDS
+    assert first_right(taught.graph) > first_right(counted.graph)
+    assert set(taught.weights.curves) == {"spelling", "frequency", "margin"}
+
+
+def test_words_outside_the_dictionary_are_weighed_by_what_it_teaches(edges: CandidateEdges) -> None:
+    known = np.flatnonzero(np.arange(WORDS) % 5 != 0)
+    taught = weigh_edges(edges, Capacities(), pairs_of(known))
+    other = ~np.isin(edges.graph.rows, known)
+    expected = apply_weights(edges, taught.weights) + taught.weights.log_odds
+    np.testing.assert_allclose(taught.graph.weights[other], expected[other])
+    assert not np.allclose(taught.graph.weights[~other], expected[~other])  # these are cross-fitted
+
+
+def test_endings_of_a_word_do_not_know_its_own_pairs(edges: CandidateEdges) -> None:
+    rows, right = edges.graph.rows, edges.graph.rows == edges.graph.indices
+    scores, folds = 10 * edges.csls, edges.graph.rows % FOLDS
+    first, _ = cross_fitted_forms(edges, scores, right, folds)
+    own = folds == 2
+    moved = right.copy()
+    moved[own] = np.roll(right[own], 1)
+    second, _ = cross_fitted_forms(edges, scores, moved, folds)
+    np.testing.assert_array_equal(first[own], second[own])
+    assert not np.array_equal(first[~own], second[~own])
+    silent, _ = cross_fitted_forms(edges, scores, np.zeros(len(rows), bool), folds)
+    assert not silent[:, :2].any()
+
+
+def test_the_weights_of_a_word_hardly_depend_on_its_own_pairs(edges: CandidateEdges) -> None:
+    changed = replace(EVERY, target=np.where(EVERY.source == 7, 14, EVERY.target))
+    before, after = (weigh_edges(edges, Capacities(), pairs).graph.weights for pairs in (EVERY, changed))
+    own = edges.graph.rows == 7
+    relative = [each[own] - each[own].mean() for each in (before, after)]  # the log-odds are those of all
+    assert np.abs(relative[0] - relative[1]).max() < 0.1
