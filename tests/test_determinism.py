@@ -25,7 +25,7 @@ def languages() -> Languages:
 def run_files(languages: Languages, folder: Path, **options: Any) -> list[bytes]:
     """Induce and save a run; return the bytes of its files."""
     options = {"complete": True, "max_iterations": 3, **options}
-    bilex.induce(languages.source, languages.target, **options).save(folder)
+    bilex.induce(languages.source, languages.target, **options).save(folder, force=True)
     return [(folder / name).read_bytes() for name in FILES]
 
 

@@ -28,7 +28,7 @@ MIN_REACHED = 0.95
 AS_PYTHON = (
     "tests/matching/test_solver_kernel.py",
     "tests/vectors/test_parse_kernel.py",
-    "tests/confidence/test_rivals_kernel.py",
+    "tests/model/test_rivals_kernel.py",
     "tests/em/test_sinkhorn_kernel.py",
     "tests/search/test_int8_kernel.py",
     "tests/search/test_reuse.py",

@@ -31,7 +31,13 @@ def test_the_run_directory_is_that_of_the_contract(bilex: Bilex, work: Path) -> 
     assert outcome.code == 0
     assert outcome.err == ""
     assert "lexicon: new/lexicon.tsv" in outcome.out
-    assert set(contents(work / "new")) == {"lexicon.tsv", "model.safetensors", "report.html", "run.json"}
+    assert set(contents(work / "new")) == {
+        "lexicon.tsv",
+        "model.safetensors",
+        "candidates.safetensors",
+        "report.html",
+        "run.json",
+    }
     assert (work / "new").stat().st_mode & 0o777 == 0o755
     manifest = json.loads((work / "new" / "run.json").read_text("utf-8"))
     assert manifest["version"] == package.__version__

@@ -59,6 +59,7 @@ def test_the_runs_are_like_any_other_and_have_cycles_line_by_line(folder: Path, 
         assert {path.name for path in (folder / "out" / pair).iterdir()} == {
             "lexicon.tsv",
             "model.safetensors",
+            "candidates.safetensors",
             "run.json",
             "report.html",
             "cycles.tsv",

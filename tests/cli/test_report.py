@@ -26,7 +26,7 @@ def test_no_report_writes_none(bilex: Bilex, work: Path) -> None:
     outcome = bilex("induce", "src.vec", "trg.vec", "-o", "new", "--no-report")
     assert outcome.code == 0
     assert "report" not in outcome.out
-    assert set(contents(work / "new")) == {"lexicon.tsv", "model.safetensors", "run.json"}
+    assert set(contents(work / "new")) == {"lexicon.tsv", "model.safetensors", "candidates.safetensors", "run.json"}
 
 
 def test_json_has_the_verdict_and_its_figures(bilex: Bilex, work: Path) -> None:

@@ -63,7 +63,7 @@ def test_the_result_is_that_of_an_uninterrupted_run(halted: Path, bilex: Bilex) 
     outcome = bilex("induce", "--resume", "new", "--json")
     assert (outcome.code, outcome.err) == (0, "")
     assert set(contents(halted / "new")) == set(contents(halted / "whole"))
-    for name in ("lexicon.tsv", "model.safetensors"):
+    for name in ("lexicon.tsv", "model.safetensors", "candidates.safetensors"):
         assert (halted / "new" / name).read_bytes() == (halted / "whole" / name).read_bytes()
     new, whole = (json.loads((halted / name / "run.json").read_text("utf-8")) for name in ("new", "whole"))
     assert new["resumed_after"] == json.loads(outcome.out)["resumed_after"] == 3
