@@ -1,0 +1,71 @@
+"""The confidence of a pair: the posterior, calibrated on words of a dictionary that had no part in it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bilex
+from bilex.confidence.assessment import IDENTITY, MIN_EXAMPLES, KnownTranslations, assess_edges, features_of
+from bilex.errors import BilexError
+from bilex.matching.graph import Capacities, Graph, RowPairs
+from bilex.model.posterior import worthwhile_posterior
+from tests.languages import make_languages
+
+WORDS = 3 * MIN_EXAMPLES
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    """Two candidates of each word: the heavier looks nearly certain."""
+    rows = np.repeat(np.arange(WORDS), 2)
+    columns = np.arange(2 * WORDS)
+    rng = np.random.default_rng(0)
+    weights = np.where(columns % 2 == 0, 3.0, -3.0) + rng.normal(scale=0.5, size=len(rows))
+    return Graph.from_edges(rows, columns, weights, (WORDS, 2 * WORDS))
+
+
+def known(share: float) -> KnownTranslations:
+    """A dictionary in which the heavier candidate is right for a share of the words; some have no translation."""
+    words = np.arange(WORDS)
+    right = np.random.default_rng(1).random(WORDS) < share
+    pairs = RowPairs(words[:-50], (2 * words + ~right)[:-50])
+    return KnownTranslations(pairs, words[-50:])
+
+
+def test_without_enough_words_the_confidence_is_the_posterior(graph: Graph) -> None:
+    few = KnownTranslations(RowPairs(np.arange(3), np.arange(3)), np.array([5]))
+    assert few.words.tolist() == [0, 1, 2, 5]
+    for dictionary in (None, few):
+        found, about = assess_edges(graph, Capacities(), dictionary)
+        np.testing.assert_array_equal(found, worthwhile_posterior(graph, Capacities()))
+        assert about["examples"] == 0
+
+
+@pytest.mark.parametrize("share", [0.4, 0.9])
+def test_a_dictionary_calibrates_the_posterior(graph: Graph, share: float) -> None:
+    dictionary = known(share)
+    found, about = assess_edges(graph, Capacities(), dictionary)
+    heavier = graph.indices % 2 == 0
+    right = np.isin(graph.keys, dictionary.pairs.keys(graph.n_targets))
+    assert found[heavier].mean() == pytest.approx(right[heavier].mean(), abs=0.03)  # unanswered words are wrong
+    assert about["examples"] == WORDS and about["held_out_error"] < 0.1
+    assert ((found >= 0) & (found <= 1)).all()
+
+
+def test_the_identity_trusts_the_posterior() -> None:
+    posterior = np.array([0.0, 0.01, 0.5, 0.99, 1.0])
+    trusted = IDENTITY.probability(features_of(posterior, np.arange(5)))
+    np.testing.assert_allclose(trusted, posterior, atol=2e-5)
+
+
+def test_min_confidence_is_applied_after_the_verdict() -> None:
+    languages = make_languages(200, noise=0.4)
+    whole = bilex.induce(languages.source, languages.target, "identical", "ruder2018")
+    assert whole.lexicon.confidence is not None
+    least = float(np.median(whole.lexicon.confidence))
+    part = bilex.induce(languages.source, languages.target, "identical", "ruder2018", min_confidence=least)
+    assert list(part.lexicon) == list(whole.lexicon.confident(least))
+    assert part.info["verdict"] == whole.info["verdict"]
+    with pytest.raises(BilexError):
+        bilex.induce(languages.source, languages.target, min_confidence=2)

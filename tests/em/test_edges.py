@@ -1,0 +1,94 @@
+"""The edges around each word, and their CSLS under maps that the word had no part in, recomputed by NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bilex.em.edges import DICTIONARY_NEIGHBOURS, Languages, gather_edges
+from bilex.matching.graph import RowPairs
+from bilex.methods import MapConfig
+from bilex.model.evidence import kinds_between
+from bilex.model.maps import procrustes
+from bilex.model.pair_weights import FOLDS, CandidateEdges
+from bilex.numerics.rows import unit
+from bilex.search.local import LocalEngine
+from bilex.search.space import SharedSpace
+from tests.languages import make_languages
+
+ENGINE = LocalEngine(threads=1)
+DATA = make_languages(120, 12, noise=0.4)
+SOURCE, TARGET = unit(DATA.source.vectors), unit(DATA.target.vectors)
+LANGUAGES = Languages(SOURCE, TARGET, kinds_between(DATA.source.words, DATA.target.words))
+GOLD = [(DATA.source.index[s], DATA.target.index[t]) for s, t in DATA.gold[:90]]
+TRAINED = RowPairs(*np.array(GOLD).T).union(RowPairs())
+SPACE, NEAR = SharedSpace.with_neighbours(
+    (SOURCE @ procrustes(SOURCE[TRAINED.source], TARGET[TRAINED.target]).T).astype(np.float32), TARGET, ENGINE
+)
+
+
+def gather(dictionary: RowPairs | None = None, trained: RowPairs = TRAINED, threads: int = 1) -> CandidateEdges:
+    engine, extra = LocalEngine(threads=threads, query_block=37 * threads), RowPairs(np.array([3]), np.array([99]))
+    return gather_edges(LANGUAGES, SPACE, NEAR, trained, MapConfig(), engine, dictionary=dictionary, extra=extra)
+
+
+def fold_cosines() -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """The cosine of every pair under the map that was fitted without the source word's fold."""
+    cosines = np.empty((len(SOURCE), len(TARGET)))
+    for word in range(len(SOURCE)):
+        others = TRAINED.where(TRAINED.source % FOLDS != word % FOLDS)
+        mapped = procrustes(SOURCE[others.source], TARGET[others.target]) @ SOURCE[word]
+        cosines[word] = TARGET @ (mapped / np.linalg.norm(mapped))
+    return cosines
+
+
+def test_csls_is_that_of_maps_without_the_fold_of_the_word() -> None:
+    found, cosines = gather(), fold_cosines()
+    forth = np.take_along_axis(cosines, NEAR.of_source, axis=1).mean(axis=1)
+    back = np.take_along_axis(cosines.T, NEAR.of_target, axis=1).mean(axis=1)
+    rows, columns = found.graph.rows, found.graph.indices
+    expected = (2 * cosines - forth[:, None] - back)[rows, columns]
+    np.testing.assert_allclose(found.graph.weights, expected, atol=1e-5)
+    whole = SPACE.scores(rows, columns, "csls")
+    np.testing.assert_allclose(found.csls, (expected + whole) / 2, atol=1e-5)
+    np.testing.assert_allclose(
+        found.cosine, (cosines[rows, columns] + SPACE.scores(rows, columns, "nn")) / 2, atol=1e-5
+    )
+    edges = {(s, t) for s, near in enumerate(NEAR.of_source.tolist()) for t in near} | {(3, 99)}
+    edges |= {(s, t) for t, near in enumerate(NEAR.of_target.tolist()) for s in near}
+    assert set(zip(rows.tolist(), columns.tolist(), strict=True)) == edges
+
+
+def test_words_of_a_dictionary_have_the_neighbours_that_others_maps_give_them() -> None:
+    words = np.arange(0, 60, 2)
+    found, cosines = gather(RowPairs(words, words)), fold_cosines()
+    known = np.isin(found.graph.rows, words)
+    np.testing.assert_array_equal(found.csls[known], found.graph.weights[known])
+    for word in words.tolist():
+        own = found.graph.rows == word
+        assert set(found.graph.indices[own]) == set(np.argsort(-cosines[word])[:DICTIONARY_NEIGHBOURS].tolist())
+        np.testing.assert_allclose(found.cosine[own], cosines[word, found.graph.indices[own]], atol=1e-5)
+
+
+@pytest.mark.parametrize("part", ["dictionary", "trained"])
+def test_the_edges_of_a_word_do_not_depend_on_its_own_pairs(part: str) -> None:
+    own = int(TRAINED.source[10])
+    changed = RowPairs(TRAINED.source, np.where(TRAINED.source == own, 77, TRAINED.target))
+    before = gather(TRAINED)
+    after = gather(changed) if part == "dictionary" else gather(TRAINED, trained=changed)
+    mine = [each.graph.rows == own for each in (before, after)]
+    np.testing.assert_array_equal(before.graph.indices[mine[0]], after.graph.indices[mine[1]])
+    np.testing.assert_array_equal(before.cosine[mine[0]], after.cosine[mine[1]])
+    if part == "dictionary":
+        np.testing.assert_array_equal(before.csls, after.csls)
+
+
+def test_threads_and_blocks_do_not_change_the_edges() -> None:
+    one, other = (gather(TRAINED, threads=threads) for threads in (1, 3))
+    np.testing.assert_array_equal(one.graph.keys, other.graph.keys)
+    np.testing.assert_array_equal(one.csls, other.csls)
+
+
+def test_with_too_few_pairs_to_split_the_maps_of_all_are_used() -> None:
+    found = gather(trained=RowPairs(np.array([0]), np.array([0])))
+    np.testing.assert_allclose(found.cosine, SPACE.scores(found.graph.rows, found.graph.indices, "nn"), atol=1e-5)
