@@ -70,6 +70,19 @@ def compute_messages(
 
 
 @njit(cache=True, nogil=True)
+def compute_single_messages(fields: Floats, messages: Floats) -> None:
+    """Compute the same for a vertex that takes one edge or none: 1 / (1 + the sum of the other fields)."""
+    before = 1.0
+    for place in range(fields.size):
+        messages[place] = before
+        before += fields[place]
+    after = 0.0
+    for place in range(fields.size - 1, -1, -1):
+        messages[place] = 1.0 / (messages[place] + after)
+        after += fields[place]
+
+
+@njit(cache=True, nogil=True)
 def update_side(
     pointers: Indices, edges: Indices, odds: Floats, incoming: Floats, capacity: int, null: bool, outgoing: Floats
 ) -> float:
@@ -85,7 +98,10 @@ def update_side(
         for place in range(degree):
             edge = edges[start + place]
             fields[place] = odds[edge] * incoming[edge]
-        compute_messages(fields[:degree], capacity, null, prefix, suffix, messages)
+        if capacity == 1 and null:
+            compute_single_messages(fields[:degree], messages)
+        else:
+            compute_messages(fields[:degree], capacity, null, prefix, suffix, messages)
         for place in range(degree):
             edge = edges[start + place]
             before = to_probability(fields[place] * outgoing[edge])
