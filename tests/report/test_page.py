@@ -10,13 +10,17 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from bilex.confidence.figures import induced_pairs
 from bilex.induction import induce
 from bilex.lexicon.lexicon import Lexicon
 from bilex.methods import find_method
+from bilex.report.contents import doubtful_entries, entry_samples
 from bilex.report.page import render_report
 from bilex.report.words import make_visible
 from bilex.runs.run import Run
+from bilex.search.local import LocalEngine
 from tests.hostile import HOSTILE
 from tests.languages import Languages
 
@@ -82,9 +86,9 @@ def renamed(run: Run, words: tuple[str, ...]) -> Run:
 
 
 def small(run: Run) -> Run:
-    """Leave only the first words' entries, all without confidence, so that the report shows every one of them."""
+    """Leave only the first words' entries, all of one confidence, so that the report shows every one of them."""
     lexicon = run.lexicon.head(10)
-    return replace(run, lexicon=replace(lexicon, rank=lexicon.rank + 1, mutual=~np.ones(len(lexicon), bool)))
+    return replace(run, lexicon=replace(lexicon, confidence=np.full(len(lexicon), 0.7)))
 
 
 def test_all_sections_are_there_and_every_link_leads_to_one(good_run: Run) -> None:
@@ -93,12 +97,16 @@ def test_all_sections_are_there_and_every_link_leads_to_one(good_run: Run) -> No
     assert set(SECTIONS) <= set(ids)
     assert len(ids) == len(set(ids))
     assert {link.removeprefix("#") for link in page.values("href")} <= set(ids)
+    assert "lexicon.tsv" in Page(render_report(good_run, lexicon="lexicon.tsv")).values("href")
     assert set(page.values("aria-labelledby")) <= set(ids)
     tags = [tag for tag, _ in page.tags]
     for landmark in ("header", "nav", "main", "footer", "h1"):
         assert tags.count(landmark) == 1
     assert tags.index("h2") < tags.index("nav")  # the verdict is the first thing
-    assert "This lexicon looks sound" in "".join(page.texts)
+    text = "".join(page.texts)
+    assert text.index(good_run.headline[1:]) < text.index("This lexicon looks sound") < text.index("The evidence")
+    assert f"{len(good_run.lexicon):,} entries" in text
+    assert good_run.info["made"][:10] in text
 
 
 def test_every_table_has_headers_and_every_picture_a_text(good_run: Run) -> None:
@@ -214,12 +222,51 @@ def test_the_size_of_the_page_is_bounded(good_run: Run) -> None:
     """Thirty times the entries and 200 times the iterations add little."""
     old = good_run.lexicon
     score, rank, mutual = np.tile(old.score, 30), np.tile(old.rank, 30), np.tile(old.mutual, 30)
-    long = Lexicon(old.source * 30, old.target * 30, score, rank, mutual, old.origin * 30)
+    assert old.confidence is not None
+    confidence = np.tile(old.confidence, 30)
+    long = Lexicon(old.source * 30, old.target * 30, score, rank, mutual, old.origin * 30, confidence)
     assert len(render_report(replace(good_run, lexicon=long)).encode()) < 100_000
     iterations = good_run.info["iterations"] * 200
     html = render_report(replace(good_run, info={**good_run.info, "iterations": iterations}))
     assert len(html.encode()) < 250_000
     assert f"{len(iterations) - 8} more" in html
+
+
+def test_samples_are_of_one_confidence_and_competitors_have_theirs(good_run: Run) -> None:
+    pairs = induced_pairs(good_run)
+    samples = entry_samples(pairs)
+    assert sum(sample["count"] for sample in samples) == len(good_run.lexicon)
+    expected = sum(sample["count"] * sample["right"] for sample in samples) / len(good_run.lexicon)
+    assert expected == pytest.approx(good_run.expected_precision)
+    for sample, (low, high) in zip(samples, ((0.9, 1.01), (0.5, 0.9), (0.0, 0.5)), strict=True):
+        assert all(low <= entry.confidence < high for entry in sample["entries"])
+    doubts = doubtful_entries(good_run, pairs, LocalEngine())
+    assert doubts
+    for doubt in doubts:
+        entry = doubt["entry"]
+        answers = good_run.translate(entry.source, k=5)
+        assert doubt["candidates"] == [(answer.word, answer.probability) for answer in answers]
+        assert dict(doubt["candidates"]).get(entry.target, entry.confidence) == pytest.approx(
+            entry.confidence, abs=1e-4
+        )
+    old = replace(good_run, lexicon=replace(good_run.lexicon, confidence=None), candidates=None)
+    assert "older version" in render_report(old)
+
+
+def test_commands_name_the_run_and_no_path_of_this_machine(good_run: Run) -> None:
+    info = {**good_run.info, "command": ["bilex", "induce", "/home/me/en.vec", "fr.vec"]}
+    files = {"name": "x", "words": 3, "dimension": 2, "files": [{"path": "/home/me/en.vec", "sha256": None}]}
+    info |= {"inputs": {"source": files, "target": files}}
+    info["configuration"] = {
+        **info["configuration"],
+        "seed": {**info["configuration"]["seed"], "name": "/home/me/s.txt"},
+    }
+    html = render_report(replace(good_run, info=info), name="/home/me/en fr")
+    assert "/home" not in html
+    text = "".join(Page(html).texts)
+    assert "bilex evaluate 'en fr' dictionary.txt" in text
+    assert "bilex explore 'en fr'" in text
+    assert "bilex induce en.vec fr.vec" in text
 
 
 def test_the_recorded_command_is_shown_quoted(good_run: Run) -> None:

@@ -172,7 +172,6 @@ def test_search(page: Page, served: tuple[Path, str]) -> None:
     page.press(Keys.ENTER)
     page.wait_for("#word h2", chosen)
     assert page.count(".ranking") == 3
-    assert page.text(".hub")
     link = page.find(".ranking a")
     there = link.text
     link.click()
@@ -205,17 +204,22 @@ def test_hostile_words_are_shown_as_text(page: Page) -> None:
 def test_browse(page: Page, served: tuple[Path, str]) -> None:
     page.open("browse")
     page.wait_for("#place", "1–50")
-    page.find("[data-sort=score]").click()
-    page.wait(lambda: page.find("th[aria-sort=descending] button").get_attribute("data-sort") == "score")
-    scores = [float(cell.text) for cell in page.driver.find_elements(By.CSS_SELECTOR, "tbody td:nth-child(5)")]
+    page.find("[data-sort=confidence]").click()
+    page.wait(lambda: page.find("th[aria-sort=descending] button").get_attribute("data-sort") == "confidence")
+    scores = [
+        float(cell.text.rstrip("%")) for cell in page.driver.find_elements(By.CSS_SELECTOR, "tbody td:nth-child(5)")
+    ]
     assert len(scores) == 50
     assert scores == sorted(scores, reverse=True)
     page.run("const next = document.getElementById('next-page'); next.click(); next.click();")
     page.wait_for("#place", "101–150")  # two quick clicks are two steps
     page.find("[name=origin]").send_keys("seed")
     page.wait(lambda: page.text("#place").startswith("1–") and "seed" in page.text("tbody tr td:nth-child(9)"))
-    assert page.text("#found") == f"{Run.load(served[0]).lexicon.origin.count('seed')} rows"
-    page.find("#clear-filters").click()
+    assert page.text("#found") == f"{Run.load(served[0]).lexicon.origin.count('seed')} entries"
+    page.find("[name=min_confidence]").send_keys("2")
+    page.wait_for("tbody", "No entry passes")
+    page.find("tbody button").click()
+    page.wait_for("#place", "1–50")
     page.find("[name=text]").send_keys("{{7")
     page.wait(lambda: "{{7*7}}" in page.text("tbody") and int(page.text("#found").split()[0]) < 5)
 
@@ -364,7 +368,13 @@ def test_an_unmatched_word_is_translated_and_the_run_is_retrained(
         page.wait_for("#retraining", "What changed")
         assert f"{unmatched}: {choice}" in page.text("#retraining")
         again = Run.load(folder.with_name("sparse-2")).lexicon
-        assert [e.origin for e in again[unmatched] if e.target == choice] == ["seed"]
+        assert [e.origin for e in again[unmatched] if e.target == choice] == ["review"]
+        page.find("#retraining a").click()
+        page.wait(lambda: page.driver.title == "sparse-2 · bilex")
+        page.driver.back()
+        page.wait_for("#retraining", "What changed")
+        page.find("#retraining button").click()
+        page.wait(lambda: not page.find("#retraining").is_displayed())
 
 
 def test_views_fit_the_window_and_every_control_has_a_name(page: Page) -> None:

@@ -14,8 +14,11 @@ import bilex
 from bilex.errors import BilexError, InputError
 from bilex.lexicon.lexicon import Lexicon
 from bilex.lexicon.reviewed import read_reviewed
+from bilex.lexicon.reviews import Decision
 from bilex.web.explorer import Explorer
 from bilex.web.retraining import changed_pairs, claim_next_run, retrain
+from bilex.web.table import TableQuery
+from tests.languages import make_languages
 
 
 def induced(run: bilex.Run) -> set[tuple[str, str]]:
@@ -55,7 +58,7 @@ def test_retraining_follows_the_decisions(explorer: Explorer, folder: Path) -> N
     assert configuration["learnt_again_from"] == "run"
     assert saved.info["inputs"] == explorer.run.info["inputs"]
     origins = {(entry.source, entry.target): entry.origin for entry in saved.lexicon}
-    assert origins[asked["accepted"]] == origins[asked["corrected"]] == "seed"
+    assert origins[asked["accepted"]] == origins[asked["corrected"]] == "review"
     assert (folder.with_name("run-2") / "report.html").is_file()
     assert "matching" in origins.values()  # undecided pairs are not taken as given
 
@@ -70,12 +73,13 @@ def test_translated_unmatched_words_become_entries(sparse: Explorer) -> None:
         sparse.decide(row, "corrected", given[table.source[row]], 0)
     progress = sparse.progress()
     assert (progress["reviewed"], progress["added"], progress["precision"]) == (0, 2, None)
-    lines = sparse.export(decided=True).splitlines()
-    assert lines[1:] == [f"{word}\t\t\t\t\tunmatched\tcorrected\t{given[word]}" for word in given]
+    header, *lines = sparse.export(decided=True).splitlines()
+    assert header.endswith("\torigin\tconfidence\tdecision\tcorrection")
+    assert lines == [f"{word}\t\t\t\t\tunmatched\t\tcorrected\t{given[word]}" for word in given]
     retrain(sparse.folder, again)
     entries = {entry.source: entry for entry in bilex.Run.load(again).lexicon}
     for word, translation in given.items():
-        assert (entries[word].target, entries[word].origin) == (translation, "seed")
+        assert (entries[word].target, entries[word].origin) == (translation, "review")
 
 
 def test_a_rejected_pair_does_not_return_as_the_best_neighbour(explorer: Explorer, folder: Path) -> None:
@@ -102,6 +106,39 @@ def test_decisions_are_inherited(explorer: Explorer, folder: Path) -> None:
     pairs = induced(retrain(second, folder.with_name("run-3")))
     assert {asked["accepted"], asked["corrected"]} <= pairs
     assert not pairs & {asked["rejected"], asked["wrong"], rejected}
+
+
+def test_learning_again_starts_from_the_same_seed_and_knows_the_review(tmp_path: Path) -> None:
+    """One accepted pair that the model was sure of changes nothing else, and is no evidence for itself."""
+    languages = make_languages(240, 16, 60)
+    first, second = tmp_path / "run", tmp_path / "run-2"
+    bilex.induce(languages.source, languages.target, "identical", max_rank=200).save(first)
+    opened = Explorer.open(first)
+    table = opened.table
+    row = int(np.nanargmax(np.where(table.origin == 0, table.confidence, np.nan)))
+    opened.decide(row, "accepted", None, 0)
+    again = retrain(first, second)
+    assert changed_pairs(opened.run.lexicon, again.lexicon, opened.reviews.current())["counts"]["drift"] <= 2
+    opened.close()
+    seed = again.info["configuration"]["seed"]
+    assert (seed["name"], again.info["configuration"]["learnt_again_from"]) == ("identical", "run")
+    other = Explorer.open(second)
+    settled = other.table.number[table.source[row], table.target[row]]
+    assert (other.table.row(settled)["origin"], other.table.row(settled)["confidence"]) == ("review", 1.0)
+    queue = other.entries(TableQuery(decision="undecided", limit=500))
+    assert queue["total"] == other.table.entries - 1
+    assert settled not in [each["entry"] for each in queue["rows"]]
+    assert (other.progress()["settled"], other.progress()["precision"]) == (1, None)
+    other.close()
+    assert read_reviewed(second / "reviewed").kept == [(table.source[row], table.target[row])]
+
+
+def test_an_old_lexicon_is_no_evidence(explorer: Explorer, folder: Path) -> None:
+    """The seed of this run was pairs in memory, so learning again starts from the lexicon itself."""
+    review_three(explorer)
+    again = retrain(folder, folder.with_name("run-2"))
+    assert again.info["configuration"]["seed"]["agreement"] is None
+    assert not [sign for sign in again.verdict.signs if sign.key == "seed"]
 
 
 def test_a_reviewed_run_is_a_seed_in_python(explorer: Explorer, folder: Path) -> None:
@@ -138,7 +175,10 @@ def test_retraining_in_the_background(client: TestClient, explorer: Explorer, fo
     assert {kind: len(changes) for kind, changes in state["changes"].items()}.items() <= state["counts"].items()
     changes = {change["source"]: change for kind in state["changes"].values() for change in kind}
     assert changes[asked["corrected"][0]]["after"] == [asked["corrected"][1]]
+    assert changes[asked["corrected"][0]] in state["changes"]["decided"]
+    assert len(state["expected"]) == 2
     assert (folder.with_name("run-2") / "lexicon.tsv").is_file()
+    assert client.post("/api/retrain/open", json={}).json()["address"].startswith("http://127.0.0.1:")
     assert not list(folder.parent.glob(".*"))
 
 
@@ -177,11 +217,14 @@ def test_changed_pairs() -> None:
     m, r = "matching", "retrieval"
     before = lexicon(("a", "1", m), ("b", "2", m), ("c", "3", m), ("d", "4", r), ("e", "5", m), ("e", "6", m))
     after = lexicon(("a", "1", m), ("b", "9", m), ("c", "3", r), ("d", "4", m), ("e", "6", m), ("e", "5", m))
-    found = changed_pairs(before, after)
-    assert found["counts"] == {"gained": 1, "lost": 1, "changed": 1, "same": 2}
-    assert found["changes"]["changed"] == [{"source": "b", "before": ["2"], "after": ["9"]}]
-    assert found["changes"]["gained"] == [{"source": "d", "before": [], "after": ["4"]}]
-    assert found["changes"]["lost"] == [{"source": "c", "before": ["3"], "after": []}]
+    changed = {"source": "b", "before": ["2"], "after": ["9"]}
+    gained, lost = {"source": "d", "before": [], "after": ["4"]}, {"source": "c", "before": ["3"], "after": []}
+    decisions = {("x", "7"): Decision("corrected", "9"), ("c", "3"): Decision("rejected"), ("d", "8"): Decision()}
+    found = changed_pairs(before, after, decisions)
+    assert found["counts"] == {"decided": 2, "drift": 1, "same": 2}
+    assert sorted(each["source"] for each in found["changes"]["decided"]) == ["b", "c"]
+    assert all(each in (changed, lost) for each in found["changes"]["decided"])
+    assert found["changes"]["drift"] == [gained]
 
 
 def test_a_method_that_cannot_keep_pairs(explorer: Explorer, folder: Path) -> None:

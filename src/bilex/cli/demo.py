@@ -53,7 +53,7 @@ def demo(output: str, force: bool, report: bool, as_json: bool, quiet: bool) -> 
         run = induce(source, target, "identical")
         run.info["command"] = command_line(click.get_current_context())
         if report:
-            write_report(run, folder / REPORT)
+            write_report(run, folder / REPORT, name=output)
         run.write(folder)
     scores = {retrieval: run.evaluate(gold, retrieval=retrieval).figures() for retrieval in ("model", "csls", "nn")}
     say()

@@ -154,7 +154,7 @@ def induce(
         run.info["estimate"] = needed.summary() if needed else None
         run.info["command"] = job.command
         if job.report:
-            write_report(run, folder / REPORT, engine)
+            write_report(run, folder / REPORT, engine, place)
         run.write(folder)
     exit_message.finished = True
     if as_json:

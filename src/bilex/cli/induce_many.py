@@ -198,7 +198,7 @@ def write_run(run: Run, folder: Path, command: list[str], engine: Engine | None)
     place.mkdir()
     run.info["command"] = command
     if engine is not None:
-        write_report(run, place / REPORT, engine)
+        write_report(run, place / REPORT, engine, place.name)
     run.write(place)
 
 

@@ -38,7 +38,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
         reporter.stage("judging")
         verdict = loaded.verdict
         place = given_place(output, str(Path(run) / REPORT))
-        write_report(loaded, place, find_engine("local", progress=reporter.rows))
+        write_report(loaded, place, find_engine("local", progress=reporter.rows), run)
     if as_json:
         print_json({"report": place, "verdict": verdict.summary(), "figures": asdict(verdict.figures)})
     elif not quiet:

@@ -77,7 +77,7 @@ def read_reviewed(path: str | os.PathLike[str]) -> ReviewedLexicon:
     """Read the reviewed lexicon of a run: its induced pairs, as ``RUN/review.sqlite`` has them kept and forbidden."""
     folder = Path(path).parent
     info: dict[str, Any] = read_manifest(folder)
-    if not (folder / REVIEWS).exists():
+    if not (folder / REVIEWS).exists() and not info.get(REVIEWED):
         raise InputError(folder, "nobody has reviewed this run yet", f"do so with `bilex explore {folder}`")
     verified_file(folder, LEXICON, info)
     entries = [(e.source, e.target) for e in Lexicon.load(folder / LEXICON) if e.origin != RETRIEVAL]

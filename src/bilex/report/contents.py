@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from bilex.confidence.figures import InducedPairs
+from bilex.matching.graph import RowPairs
+from bilex.model.candidates import MODEL_RETRIEVAL
 from bilex.numerics.formatting import format_number, format_percent
 from bilex.numerics.types import Indices
 from bilex.report.charts import Chart, Series
@@ -22,8 +24,18 @@ MAX_HUB_WORDS = 8
 MAX_HUB_EXAMPLES = 3
 COMPETITORS = 5
 RANK_BANDS = 20
-SCORE_BIN = 0.05
-ITERATION_TITLES = {"pairs": "pairs", "mean_cosine": "mean cosine", "log_likelihood": "log-likelihood, above the first"}
+CONFIDENCE_BIN = 0.05
+DOUBTFUL_SHARE = 10  # the doubtful entries are a sample of the least probable tenth
+BANDS = (
+    ("High confidence", "90% or more", 0.9),
+    ("Middle confidence", "50% to 90%", 0.5),
+    ("Low confidence", "below 50%", 0.0),
+)
+ITERATION_TITLES = {
+    "pairs": "pairs",
+    "mean_cosine": "mean cosine of the pairs",
+    "log_likelihood": "log-likelihood, above the first",
+}
 
 
 def iteration_charts(iterations: Sequence[dict[str, Any]]) -> list[Chart]:
@@ -39,23 +51,16 @@ def iteration_charts(iterations: Sequence[dict[str, Any]]) -> list[Chart]:
     return charts
 
 
-def score_chart(pairs: InducedPairs) -> Chart:
-    """Draw the distribution of the cosines, of mutual neighbours and of the other pairs."""
-    scores, mutual = pairs.lexicon.score, pairs.lexicon.mutual
-    low, high = float(scores.min()), float(scores.max())
-    first = int(np.floor(low / SCORE_BIN + 1e-9))
-    count = max(1, int(np.ceil(high / SCORE_BIN - 1e-9)) - first)
-    bins = np.clip((scores / SCORE_BIN - first + 1e-9).astype(int), 0, count - 1)
-    series = []
-    for hue, (label, chosen) in enumerate((("mutual", mutual), ("not mutual", ~mutual)), 1):
-        heights = np.bincount(bins[chosen], minlength=count).tolist()
-        points = tuple((round((first + place) * SCORE_BIN, 10), float(height)) for place, height in enumerate(heights))
-        series.append(Series(label, points, hue))
-    alt = (
-        f"Histogram: cosines of the {len(pairs):,} pairs from {low:.2f} to {high:.2f}, "
-        f"half of them above {float(np.median(scores)):.2f}."
-    )
-    return Chart("pairs", "cosine of the pair", tuple(series), alt, bar=SCORE_BIN, whole=False)
+def confidence_chart(pairs: InducedPairs) -> Chart:
+    """Draw the distribution of the confidence."""
+    confidence = np.asarray(pairs.lexicon.confidence)
+    count = round(1 / CONFIDENCE_BIN)
+    bins = np.clip((confidence / CONFIDENCE_BIN + 1e-9).astype(int), 0, count - 1)
+    heights = np.bincount(bins, minlength=count).tolist()
+    points = tuple((round(place * CONFIDENCE_BIN, 10), float(height)) for place, height in enumerate(heights))
+    half = format_percent(float(np.median(confidence)))
+    alt = f"Histogram: confidence of the {len(pairs):,} entries, half of them above {half}."
+    return Chart("entries", "confidence", (Series("entries", points),), alt, bar=CONFIDENCE_BIN, whole=False)
 
 
 def matched_chart(pairs: InducedPairs, seen: tuple[int, int], names: tuple[str, str]) -> Chart:
@@ -85,40 +90,35 @@ def hub_words(nearest: Indices, words: Sequence[str], others: Sequence[str]) -> 
 
 
 def entry_samples(pairs: InducedPairs) -> list[dict[str, Any]]:
-    """Return entries that both, one or none of the signs of `count_signs` support, spread over all frequencies."""
-    signs, samples = count_signs(pairs), []
-    for name, meaning, count in (
-        ("High confidence", "mutual nearest neighbours, and first by CSLS", 2),
-        ("Middle confidence", "only one of the two", 1),
-        ("Low confidence", "neither", 0),
-    ):
-        places = np.flatnonzero(signs == count)
-        chosen = [pairs.lexicon[place] for place in choose_evenly(pairs, places)]
-        share = len(places) / max(1, len(pairs))
-        samples.append({"name": name, "meaning": meaning, "count": len(places), "share": share, "entries": chosen})
+    """Return entries of each band of confidence, spread over all frequencies; none if a run has no confidence."""
+    if pairs.lexicon.confidence is None:
+        return []
+    confidence, samples, below = pairs.lexicon.confidence, [], np.inf
+    for name, meaning, least in BANDS:
+        places = np.flatnonzero((confidence >= least) & (confidence < below))
+        below, count = least, len(places)
+        share, right = count / max(1, len(pairs)), float(confidence[places].mean()) if count else 0.0
+        entries = [pairs.lexicon[place] for place in choose_evenly(pairs, places)]
+        samples.append({"name": name, "meaning": meaning, "count": count, "share": share, "right": right})
+        samples[-1]["entries"] = entries
     return samples
 
 
 def doubtful_entries(run: Run, pairs: InducedPairs, engine: Engine) -> list[dict[str, Any]]:
-    """Return a sample of the entries that the fewest signs support, with the words that CSLS prefers."""
-    signs = np.where(pairs.known, count_signs(pairs), 2)
-    fewest = signs.min(initial=2)
-    if fewest == 2:
+    """Return a sample of the least probable entries, each with the candidates of its word and their probabilities."""
+    if run.candidates is None or pairs.lexicon.confidence is None:
         return []
-    chosen = choose_evenly(pairs, np.flatnonzero(signs == fewest))
-    rows, columns = pairs.rows.source[chosen], pairs.rows.target[chosen]
-    found = run.space.search(rows, COMPETITORS, "csls", engine)
-    own = run.space.scores(rows, columns, "csls").tolist()
+    known = np.flatnonzero(pairs.known)
+    order = known[np.argsort(pairs.lexicon.confidence[known], kind="stable")]
+    chosen = choose_evenly(pairs, np.sort(order[: max(MAX_SAMPLE, len(known) // DOUBTFUL_SHARE)]))
+    rows = pairs.rows.source[chosen]
+    found = run.weighted_space.search(rows, COMPETITORS, MODEL_RETRIEVAL, engine)
     doubts = []
-    for place, score, near, scores in zip(chosen, own, found.indices.tolist(), found.scores.tolist(), strict=True):
-        nearest = [(run.target.words[row], csls) for row, csls in zip(near, scores, strict=True)]
-        doubts.append({"entry": pairs.lexicon[place], "score": score, "nearest": nearest})
+    for place, row, near in zip(chosen, rows.tolist(), found.indices, strict=True):
+        likely = run.candidates.probabilities(RowPairs(np.full(len(near), row), near)).tolist()
+        words = [run.target.words[column] for column in near.tolist()]
+        doubts.append({"entry": pairs.lexicon[place], "candidates": list(zip(words, likely, strict=True))})
     return doubts
-
-
-def count_signs(pairs: InducedPairs) -> Indices:
-    """Count the signs that support each entry: mutual nearest neighbours, and rank 1 by CSLS."""
-    return np.asarray(pairs.lexicon.mutual.astype(np.int64) + (pairs.lexicon.rank == 1))
 
 
 def choose_evenly(pairs: InducedPairs, places: Indices) -> list[int]:

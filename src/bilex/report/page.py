@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
@@ -14,6 +15,8 @@ from markupsafe import Markup, escape
 
 from bilex.confidence.figures import induced_pairs
 from bilex.files.atomic import atomic_write_text
+from bilex.files.ownership import LEXICON, REPORT
+from bilex.methods import flat_options
 from bilex.numerics.formatting import format_number, format_percent
 from bilex.report import contents, reproduce
 from bilex.report.words import guess_language, make_visible, mark_invisible
@@ -24,14 +27,20 @@ from bilex.search.local import LocalEngine
 ITERATION_TABLE_END = 4  # a long table shows so many iterations of its beginning and of its end
 
 
-def write_report(run: Run, path: str | os.PathLike[str], engine: Engine | None = None) -> None:
-    """Write the report of a run to a file, whole or not at all."""
-    atomic_write_text(path, render_report(run, engine))
+def write_report(run: Run, path: str | os.PathLike[str], engine: Engine | None = None, name: str = "") -> None:
+    """Write the report of a run to a file, whole or not at all; `name` is the run directory for its commands."""
+    beside = Path(path).name == REPORT  # the lexicon
+    atomic_write_text(path, render_report(run, engine, name, lexicon=LEXICON if beside else ""))
 
 
-def render_report(run: Run, engine: Engine | None = None) -> str:
-    """Return the report of a run as HTML; the same run gives the same bytes."""
+def render_report(run: Run, engine: Engine | None = None, name: str = "", lexicon: str = "") -> str:
+    """Return the report of a run as HTML, with a link to its lexicon; the same run gives the same bytes."""
     info, pairs, space, verdict = run.info, induced_pairs(run), run.space, run.verdict
+    method = flat_options(info["configuration"]["method"])
+    limited = bool(method["self_learning"]) and max(verdict.figures.seen) < max(len(run.source), len(run.target))
+    match_all, confident = bool(method["match_all"]) or not limited, run.lexicon.confidence is not None and len(pairs)
+    shown = (len(run.source), len(run.target)) if match_all else verdict.figures.seen
+    headline = run.headline
     names = run.source.name or "source", run.target.name or "target"
     source, target = (
         {"label": name, "language": guess_language(side.name), "words": len(side)}
@@ -52,15 +61,24 @@ def render_report(run: Run, engine: Engine | None = None) -> str:
             style=style,
             style_hash=base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii"),
             proved=proved,
-            largest_gap=max(gaps) if proved else 0.0,
             iteration_charts=contents.iteration_charts(info["iterations"]),
             table_end=ITERATION_TABLE_END,
-            score_chart=contents.score_chart(pairs) if len(pairs) else None,
-            matched_chart=contents.matched_chart(pairs, verdict.figures.seen, names),
+            lexicon=lexicon,
+            made=str(info.get("made", ""))[:10],
+            headline=headline[0].upper() + headline[1:],
+            advice=reproduce.next_steps(verdict.advice, name, info),
+            reviewed=reproduce.count_reviewed(info),
+            entries=len(pairs),
+            seen=max(verdict.figures.seen) if limited else None,
+            match_all=match_all,
+            evidence=bool(method["evidence"]),
+            left_out=info.get("confidence", {}).get("listed_of", len(run.lexicon)) - len(run.lexicon),
+            confidence_chart=contents.confidence_chart(pairs) if confident else None,
+            matched_chart=contents.matched_chart(pairs, shown, names),
             target_hubs=contents.hub_words(space.source_nearest, run.target.words, run.source.words),
             source_hubs=contents.hub_words(space.target_nearest, run.source.words, run.target.words),
             samples=contents.entry_samples(pairs),
-            expected=run.lexicon.expected_precision if run.lexicon.confidence is not None and len(pairs) else None,
+            expected=run.expected_precision if confident else None,
             doubts=contents.doubtful_entries(run, pairs, engine or LocalEngine()),
             command=command,
             recorded=recorded,
@@ -82,6 +100,7 @@ def make_environment() -> Environment:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=finalize
     )
     made.filters.update(visible=make_visible, number=format_number, percent=format_percent, code=mark_code)
+    made.filters["file_name"] = reproduce.without_folders
     return made
 
 

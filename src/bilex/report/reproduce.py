@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Any
 
+from bilex.lexicon.reviewed import REVIEWED
 from bilex.methods import METHODS, OPTIONS, flat_options
 from bilex.seeds.seed import SEED_NAMES
 
@@ -19,7 +21,7 @@ def repeating_command(info: dict[str, Any]) -> tuple[str | None, bool]:
     pairs did not come from files.
     """
     if info.get("command"):
-        return shlex.join(info["command"]), True
+        return shlex.join(map(without_folders, info["command"])), True
     configuration = info["configuration"]
     seed, method = configuration["seed"], configuration["method"]
     files = [info["inputs"][side]["files"] for side in ("source", "target")]
@@ -31,7 +33,8 @@ def repeating_command(info: dict[str, Any]) -> tuple[str | None, bool]:
     changed = changed_options(method, DECIDED_BY_RUN if info.get("choices") else ())
     if changed is None:
         return None, False
-    words = ["bilex", "induce", *(side[0]["path"] for side in files), "--seed", seed["name"]]
+    given = f"{reviewed}/{REVIEWED}" if reviewed else without_folders(seed["name"])
+    words = ["bilex", "induce", *(without_folders(side[0]["path"]) for side in files), "--seed", given]
     words += ["--method", method["name"], *changed]
     words += ["--limit", str(max(info["inputs"][side]["words"] for side in ("source", "target")))]
     return shlex.join([*words, *(["--complete"] if configuration["complete"] else [])]), False
@@ -64,14 +67,19 @@ def inputs(info: dict[str, Any]) -> list[dict[str, Any]]:
     return listed
 
 
-def settings(info: dict[str, Any]) -> list[tuple[str, str]]:
-    """List the settings, all of them: a method may change with the next version."""
+def settings(info: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """List the settings with what they mean, all of them: a method may change with the next version."""
     configuration = info["configuration"]
     seed, method = configuration["seed"], configuration["method"]
-    rows = [("method", method["name"]), ("seed", f"{seed['name']}, {seed['used']:,} of {seed['given']:,} pairs")]
-    rows += [(name.replace("_", " "), written(value)) for name, value in flat_options(method).items()]
-    rows += [(f"chosen: {choice['about']}", chosen(choice)) for choice in info.get("choices", ())]
-    return [*rows, ("complete", written(configuration["complete"]))]
+    used = f"{without_folders(seed['name'])}, {seed['used']:,} of {seed['given']:,} pairs"
+    rows = [("method", method["name"], "The method, from which all other settings follow unless they were given.")]
+    rows.append(("seed", used, "The pairs to start from; the others have a word without a vector."))
+    options = flat_options(method).items()
+    rows += [(name.replace("_", " "), written(value), OPTIONS[name].help) for name, value in options]
+    rows += [
+        (f"chosen: {choice['about']}", chosen(choice), "Decided by the run.") for choice in info.get("choices", ())
+    ]
+    return [*rows, ("complete", written(configuration["complete"]), "Whether unmatched words get an entry too.")]
 
 
 def chosen(choice: dict[str, Any]) -> str:
@@ -97,3 +105,23 @@ def written(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None else str(value)
+
+
+def without_folders(path: str) -> str:
+    """Leave the folders out of an absolute path, which is of use only on the machine where the run was made."""
+    return PurePath(path).name if PurePath(path).is_absolute() else path
+
+
+def next_steps(advice: Sequence[str], name: str, info: dict[str, Any]) -> list[str]:
+    """Return the advice of a verdict with commands for this run, and how to look at it and correct it."""
+    run = shlex.quote(without_folders(name)) if name else "RUN"
+    steps = [each.replace("RUN GOLD", f"{run} dictionary.txt") for each in advice]
+    steps.append(f"Look words up, and check a random sample of entries: `bilex explore {run}`.")
+    if count_reviewed(info):
+        steps.append(f"Write it with your decisions: `bilex export {run} --reviewed -o reviewed.tsv`.")
+    return steps
+
+
+def count_reviewed(info: dict[str, Any]) -> int:
+    """Count the pairs that a review has settled."""
+    return sum(len(pairs) for pairs in info.get(REVIEWED, {}).values())

@@ -14,7 +14,7 @@ from bilex.em.edges import Languages, gather_edges, match_weighed
 from bilex.em.em import Fit
 from bilex.em.held_out import Choice
 from bilex.em.refinement import training_pairs
-from bilex.lexicon.lexicon import MATCHING, RETRIEVAL, SEED, Lexicon
+from bilex.lexicon.lexicon import MATCHING, RETRIEVAL, REVIEW, SEED, Lexicon
 from bilex.matching.graph import RowPairs
 from bilex.methods import Method
 from bilex.model.candidates import CandidatePairs
@@ -124,9 +124,10 @@ def build_lexicon(
     """
     prepared = learnt.prepared
     source, target, seed, prior = prepared.source, prepared.target, prepared.seed, prepared.prior
-    given = prior.kept if seed.reviewed else seed.pairs  # the rest of a reviewed lexicon is only a start
-    from_seed = np.isin(pairs.keys(len(target)), given.keys(len(target)))
-    origin = np.where(from_seed, SEED, MATCHING).tolist()
+    given = RowPairs() if seed.reviewed else seed.pairs  # a reviewed lexicon is only a start
+    keys, width = pairs.keys(len(target)), len(target)
+    origin = np.where(np.isin(keys, given.keys(width)), SEED, MATCHING)
+    origin = np.where(np.isin(keys, prior.kept.keys(width)), REVIEW, origin).tolist()
     if complete:
         rest = np.setdiff1d(np.arange(len(source)), pairs.source)
         rest, best = best_allowed(rest, prior.forbidden, candidates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import asdict
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ def summarise_run(
     prepared, fit = learnt.prepared, learnt.fit
     summary: dict[str, Any] = {
         "version": __version__,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in ("numpy", "numba")}},
         "configuration": {
             "method": asdict(learnt.method),
@@ -69,8 +71,10 @@ def summarise_seed(
     file = DictionaryName.of(seed.name).file
     is_file = seed.name not in SEED_NAMES and Path(file).is_file()
     max_rank = method.e_step.max_rank if method.self_learning else None
-    agreement = None  # with a coupling of the vectors alone, which is mostly wrong, it would mean nothing
-    if seed.name != UNSUPERVISED:
+    # With a coupling of the vectors alone, which is mostly wrong, it would mean nothing; and a lexicon of bilex itself
+    # is no evidence for another.
+    agreement = None
+    if seed.name != UNSUPERVISED and not seed.reviewed:
         agreement = seed_agreement(seed.pairs, pairs, max_rank, space, engine)
     return {
         "name": seed.name,

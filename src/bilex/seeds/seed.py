@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from bilex.errors import BilexError, InputError
+from bilex.files.ownership import file_sha256
+from bilex.files.run_directory import read_manifest
 from bilex.lexicon.reviewed import is_reviewed, read_reviewed
 from bilex.matching.graph import RowPairs
 from bilex.numerics.types import Indices
@@ -152,12 +154,33 @@ def from_file(path: str, source: Embeddings, target: Embeddings) -> Seed:
 
 
 def from_review(path: str, source: Embeddings, target: Embeddings) -> Seed:
-    """Read the reviewed lexicon of a run."""
+    """Read the reviewed lexicon of a run.
+
+    EM starts from the run's own seed, if it can still be had, so that what changes is due to the decisions; otherwise
+    from the reviewed lexicon.
+    """
     reviewed = read_reviewed(path)
+    settled: dict[str, Any] = {"kept": tuple(reviewed.kept), "forbidden": tuple(reviewed.forbidden)}
+    if (seed := seed_of_run(Path(path).parent)) is not None:
+        found, wrong = find_seed(seed, source, target), set(reviewed.forbidden)
+        names = ((source.words[s], target.words[t]) for s, t in zip(found.source, found.target, strict=True))
+        right = np.array([pair not in wrong for pair in names], bool)
+        if right.any():
+            return replace(found, source=found.source[right], target=found.target[right], **settled)
     problem = f"none of the {len(reviewed.pairs)} pairs left by the review is in both vocabularies"
     remedy = "give the vectors that the run was learnt from"
     found = look_up(reviewed.pairs, source, target, path, InputError(path, problem, remedy))
-    return replace(found, kept=tuple(reviewed.kept), forbidden=tuple(reviewed.forbidden), reviewed=True)
+    return replace(found, **settled, reviewed=True)
+
+
+def seed_of_run(folder: Path) -> str | None:
+    """Return the seed that a run was learnt from; None if it was a file that is gone or has changed, or no file."""
+    seed = read_manifest(folder).get("configuration", {}).get("seed", {})
+    name, digest = str(seed.get("name", "")), seed.get("sha256")
+    if name in SEED_NAMES:
+        return name
+    file = Path(DictionaryName.of(name).file)
+    return name if digest is not None and file.is_file() and file_sha256(file) == digest else None
 
 
 def look_up(

@@ -120,6 +120,7 @@ def create_app(explorer: Explorer, port: int, token: str, one_time_key: str | No
         change("/api/decide", NewDecision, decide),
         change("/api/undo", EntryVersion, undo),
         change("/api/retrain/start", dict, lambda _: retraining.start()),
+        change("/api/retrain/open", dict, lambda _: {"address": retraining.open_run()}),
     ]
     origins = {f"http://{host}" if port == 80 else f"http://{host}:{port}" for host in HOSTS}
     return Starlette(

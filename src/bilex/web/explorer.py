@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -65,8 +64,7 @@ class Explorer:
             "names": self.names,
             "words": {side: len(words) for side, words in self.sides.items()},
             "entries": self.table.entries,
-            "pairs": info.get("pairs"),
-            "mean_cosine": (info.get("iterations") or [{}])[-1].get("mean_cosine"),
+            "headline": self.run.headline,
             "method": configuration.get("method", {}).get("name"),
             "seed": configuration.get("seed", {}).get("name"),
             "verdict": info.get("verdict", {}).get("level"),
@@ -118,7 +116,8 @@ class Explorer:
         """Return a page of the table."""
         self.refresh()
         total, rows = self.table.find(query)
-        return {"total": total, "offset": query.offset, "rows": [self.table.row(row) for row in rows]}
+        found = {"total": total, "entries": self.table.count_entries(query), "offset": query.offset}
+        return {**found, "rows": [self.table.row(row) for row in rows]}
 
     def refresh(self) -> None:
         """Take over the decisions made since the last time, here or in another process."""
@@ -158,9 +157,11 @@ class Explorer:
         return {
             **dict(zip(DECISIONS[1:], counts, strict=True)),
             "reviewed": reviewed,
+            "settled": self.table.settled,
             "added": int(np.count_nonzero(codes[entries:])),
             "entries": entries,
             "precision": share if reviewed else None,
+            "expected": None if self.run.lexicon.confidence is None or not entries else self.run.expected_precision,
             "low": low,
             "high": high,
             "last": None if number is None else self.table.row(number),
@@ -172,11 +173,12 @@ class Explorer:
         Unmatched words that were given a translation follow, with nothing where an entry has its figures.
         """
         self.refresh()
-        header, *lines = replace(self.run.lexicon, confidence=None).to_tsv().split("\n")[:-1]
+        header, *lines = self.run.lexicon.to_tsv().split("\n")[:-1]
+        empty = "\t" * (header.count("\t") - 5)  # what an entry has after its origin
         exported = [f"{header}\tdecision\tcorrection"]
         unmatched = np.flatnonzero(self.table.decision_codes()[len(lines) :]) + len(lines)
         for row in [*range(len(lines)), *unmatched.tolist()]:
-            line = lines[row] if row < len(lines) else f"{tsv_cell(self.table.source[row])}\t\t\t\t\t{UNMATCHED}"
+            line = lines[row] if row < len(lines) else f"{tsv_cell(self.table.source[row])}\t\t\t\t\t{UNMATCHED}{empty}"
             decision = self.table.decided.get(row, Decision())
             if decision.kind != UNDECIDED or (row < len(lines) and not decided):
                 exported.append(f"{line}\t{decision.kind}\t{tsv_cell(decision.correction or '')}")

@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from bilex.matching.graph import RowPairs
+from bilex.model.candidates import MODEL_RETRIEVAL, CandidateSpace
 from bilex.numerics.types import Floats, Vectors
 from bilex.runs.run import Run
 from bilex.search.index import Index
+from bilex.search.local import LocalEngine
 from bilex.search.space import CROWDING_NEIGHBOURS
 from bilex.vectors.embeddings import Embeddings
 
 OTHER_SIDE = {"source": "target", "target": "source"}
+MIN_HUB_COUNT = 10  # a word that is near to fewer misleads nobody
 MAX_OWN_POINTS, MAX_OTHER_POINTS = 7, 8  # of a picture
 
 
@@ -39,7 +43,7 @@ class Lookup:
             "hub": {
                 "count": count,
                 "mean": round(self.mean_count, 3),
-                "hub": count > self.hub_count,
+                "hub": count > max(self.hub_count, MIN_HUB_COUNT),
                 "place": int((self.nearest_counts > count).sum()) + 1,
                 "of": len(self.own),
                 "others": len(self.other),
@@ -63,10 +67,20 @@ class Lookup:
             "side": self.side,
             "word": word,
             "nn": named_rows(self.other, nearest),
-            "csls": named_rows(self.other, [(r, 2 * score - crowding) for r, score in csls]),
+            "best": self._translations(row, k) or named_rows(self.other, [(r, 2 * s - crowding) for r, s in csls]),
             "neighbours": named_rows(self.own, neighbours),
             "picture": self._picture(word, vector, [r for r, _ in neighbours], [r for r, _ in csls]),
         }
+
+    def _translations(self, row: int | None, k: int) -> list[dict[str, Any]]:
+        """Return a word's best translations by the model, with their confidence; none if the run has no such."""
+        if row is None or not isinstance(self.space, CandidateSpace):
+            return []
+        found = self.space.search(np.array([row]), k, MODEL_RETRIEVAL, LocalEngine())
+        columns = found.indices[0]
+        likely = self.space.candidates.probabilities(RowPairs(np.full(len(columns), row), columns)).tolist()
+        listed = named_rows(self.other, list(zip(columns.tolist(), found.scores[0].tolist(), strict=True)))
+        return [{**item, "confidence": round(p, 4)} for item, p in zip(listed, likely, strict=True)]
 
     @staticmethod
     def _best(

@@ -13,7 +13,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
@@ -25,6 +25,7 @@ from bilex.files.ownership import LEXICON, REPORT
 from bilex.files.run_directory import read_manifest, run_directory
 from bilex.induction import induce
 from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
+from bilex.lexicon.reviews import UNDECIDED, Decision, WordPair
 from bilex.methods import Method
 from bilex.report.page import write_report
 from bilex.runs.run import Run
@@ -43,6 +44,8 @@ class Retraining:
         self._lock = threading.Lock()
         self._process: Popen[bytes] | None = None
         self._place: Path | None = None
+        self._opened: Popen[bytes] | None = None  # the explorer of the new run
+        self._address: str | None = None
         self._state: dict[str, Any] = {"state": "idle"}
 
     def state(self) -> dict[str, Any]:
@@ -58,17 +61,48 @@ class Retraining:
             progress = self.explorer.progress()
             if not progress["reviewed"] and not progress["added"]:
                 raise BilexError("nothing is reviewed yet; accept, reject or correct some entries first")
-            self._place = place = claim_next_run(self.explorer.folder.resolve())
+            if self._opened is not None and self._opened.poll() is None:
+                self._opened.terminate()
+                self._opened.wait()
+            self._opened, self._place = None, claim_next_run(self.explorer.folder.resolve())
+            place = self._place
             command = [sys.executable, "-m", "bilex.web.retraining", str(self.explorer.folder.resolve()), str(place)]
             self._process = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)
             self._state = {"state": "running", "run": place.name, "stage": "reading", "iterations": 0, "pairs": None}
             threading.Thread(target=self._follow, args=(self._process, place), daemon=True).start()
             return dict(self._state)
 
-    def stop(self) -> None:
-        """Stop the process; what it was writing is removed."""
+    def open_run(self) -> str:
+        """Serve the new run, by an explorer of its own that ends with this one, and return its address."""
         with self._lock:
-            process = self._process
+            if self._state["state"] != "done" or self._place is None:
+                raise BilexError("there is no new run to open; learn again first")
+            if self._opened is None or self._opened.poll() is not None:
+                command = [
+                    sys.executable,
+                    "-m",
+                    "bilex",
+                    "explore",
+                    str(self._place),
+                    "--no-browser",
+                    "--port",
+                    "0",
+                    "-q",
+                ]
+                self._opened = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
+                assert self._opened.stdout is not None
+                self._address = self._opened.stdout.readline().decode().strip()
+            if not self._address:
+                raise BilexError(f"it cannot be opened; try `bilex explore {self._place}` in a terminal")
+            return self._address
+
+    def stop(self) -> None:
+        """Stop the processes; what the retraining was writing is removed."""
+        with self._lock:
+            process, opened = self._process, self._opened
+        if opened is not None and opened.poll() is None:
+            opened.terminate()
+            opened.wait()
         if process is not None and process.poll() is None:
             process.terminate()
             try:
@@ -94,10 +128,12 @@ class Retraining:
             *_, error_line = ["", *process.stderr.read().decode("utf-8", "replace").strip().splitlines()]
             if process.wait() != 0:
                 raise BilexError(error_line or "the process was stopped")
-            changes = changed_pairs(self.explorer.run.lexicon, Lexicon.load(place / LEXICON))
-            verdict = read_manifest(place)["verdict"]
+            before, after = self.explorer.run.lexicon, Lexicon.load(place / LEXICON)
+            changes = changed_pairs(before, after, self.explorer.reviews.current())
+            expected = None if before.confidence is None else [before.expected_precision, after.expected_precision]
+            found = {"verdict": read_manifest(place)["verdict"], "report": REPORT, "expected": expected}
             with self._lock:
-                self._state |= {"state": "done", "verdict": verdict, "report": REPORT, **changes}
+                self._state |= {"state": "done", **found, **changes}
         except (BilexError, OSError, ValueError) as error:
             self._release()
             with self._lock:
@@ -125,15 +161,22 @@ def claim_next_run(place: Path) -> Path:
             return claimed
 
 
-def changed_pairs(before: Lexicon, after: Lexicon) -> dict[str, Any]:
-    """Compare two lexicons by their induced pairs: source words that gained, lost or changed their translations."""
+def changed_pairs(before: Lexicon, after: Lexicon, decisions: Mapping[WordPair, Decision]) -> dict[str, Any]:
+    """Compare two lexicons by their induced pairs: source words that gained, lost or changed their translations.
+
+    Changes of words that were decided about, or that a decided target was taken from or given to, are apart from
+    those that came about because the maps have moved, the drift.
+    """
     old, new = induced_targets(before), induced_targets(after)
-    lists: dict[str, list[dict[str, Any]]] = {"gained": [], "lost": [], "changed": []}
+    standing = {pair: each for pair, each in decisions.items() if each.kind != UNDECIDED}
+    sources = {source for source, _ in standing}
+    targets = {target for _, target in standing} | {each.correction for each in standing.values()}
+    lists: dict[str, list[dict[str, Any]]] = {"decided": [], "drift": []}
     for word in dict.fromkeys([*new, *old]):
         was, now = old.get(word, []), new.get(word, [])
         if set(was) != set(now):
-            kind = "gained" if not was else "lost" if not now else "changed"
-            lists[kind].append({"source": word, "before": was, "after": now})
+            due = word in sources or not targets.isdisjoint({*was} ^ {*now})
+            lists["decided" if due else "drift"].append({"source": word, "before": was, "after": now})
     same = len({*old, *new}) - sum(map(len, lists.values()))
     return {
         "counts": {**{kind: len(changes) for kind, changes in lists.items()}, "same": same},
@@ -188,7 +231,7 @@ def retrain(folder: Path, place: Path, reporter: Reporter | None = None) -> Run:
     run.info["inputs"] = old.info["inputs"]
     reporter.stage("writing")
     with run_directory(place) as new:
-        write_report(run, new / REPORT)
+        write_report(run, new / REPORT, name=place.name)
         run.write(new)
     return run
 

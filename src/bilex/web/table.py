@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.lexicon.lexicon import MATCHING, RETRIEVAL, SEED
+from bilex.lexicon.lexicon import MATCHING, RETRIEVAL, REVIEW, SEED
 from bilex.lexicon.reviews import DECISIONS, NO_TARGET, UNDECIDED, Decision, WordPair
 from bilex.numerics.types import Indices
 from bilex.runs.run import Run
@@ -47,7 +47,7 @@ class Completion:
 
 
 UNMATCHED = "unmatched"
-ORIGINS = (MATCHING, SEED, RETRIEVAL, UNMATCHED)
+ORIGINS = (MATCHING, SEED, REVIEW, RETRIEVAL, UNMATCHED)
 Sort = Literal["frequency", "target_frequency", "score", "confidence", "rank", "source", "target", "random"]
 SORTS = get_args(Sort)
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -63,12 +63,14 @@ class TableQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     offset: Whole = 0
     limit: Annotated[int, msgspec.Meta(ge=0, le=500)] = 50
     text: str = ""
-    origin: Literal["matching", "seed", "retrieval", "unmatched"] | None = None
+    origin: Literal["matching", "seed", "review", "retrieval", "unmatched"] | None = None
     decision: Literal["undecided", "accepted", "rejected", "corrected"] | None = None
     mutual: bool | None = None
     matched: bool | None = None
     min_score: Real | None = None
     max_score: Real | None = None
+    min_confidence: Real | None = None
+    max_confidence: Real | None = None
     min_frequency: Whole | None = None
     max_frequency: Whole | None = None
 
@@ -129,6 +131,15 @@ class Table:
         rows = order[self.mask(query)[order]]
         return len(rows), rows[query.offset : query.offset + query.limit].tolist()
 
+    def count_entries(self, query: TableQuery) -> int:
+        """Count the entries, without the unmatched words, that pass the filters."""
+        return int(np.count_nonzero(self.mask(query)[: self.entries]))
+
+    @property
+    def settled(self) -> int:
+        """How many entries an earlier review has settled."""
+        return int(np.count_nonzero(self.origin == ORIGINS.index(REVIEW)))
+
     def order(self, sort: str, descending: bool) -> Indices:
         """Return all rows in an order, that of frequency where equal; rows without a value come last."""
         if (sort, descending) not in self._orders:
@@ -158,14 +169,17 @@ class Table:
             filters.append(self.origin == ORIGINS.index(query.origin))
         if query.decision is not None:
             filters.append(self.decision_codes() == DECISIONS.index(query.decision))
-        if query.decision == UNDECIDED and query.origin != UNMATCHED:  # these need no decision
-            filters.append(matched_rows)
+        if (
+            query.decision == UNDECIDED and query.origin != UNMATCHED
+        ):  # these need no decision, nor do those of an earlier review
+            filters.append(matched_rows & (self.origin != ORIGINS.index(REVIEW)))
         if query.mutual is not None:
             filters.append((self.mutual == query.mutual) & matched_rows)
         if query.matched is not None:
             filters.append((self.origin < ORIGINS.index(RETRIEVAL)) == query.matched)
         for values, low, high in (
             (self.score, query.min_score, query.max_score),
+            (self.confidence, query.min_confidence, query.max_confidence),
             (self.source_row + 1, query.min_frequency, query.max_frequency),
         ):
             filters += [values >= low] if low is not None else []

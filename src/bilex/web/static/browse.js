@@ -1,7 +1,7 @@
 // The lexicon as a table; the server sorts, filters and cuts out the page.
 
 import { RequestError, get } from "./api.js";
-import { byId, showProblem, element, number, plainText, score, clearProblem, requestTracker, wordLink } from "./dom.js";
+import { byId, showProblem, element, number, percent, plainText, score, clearProblem, requestTracker, wordLink } from "./dom.js";
 import { decisionTag } from "./search.js";
 
 const PAGE = 50;
@@ -57,9 +57,9 @@ async function load(offset) {
   clearProblem("answer");
   state.total = page.total;
   if (!page.rows.length && offset > 0) return load(lastPage()); // fewer rows than there were
-  byId("table").tBodies[0].replaceChildren(...page.rows.map(line));
+  byId("table").tBodies[0].replaceChildren(...(page.rows.length ? page.rows.map(line) : [nothing()]));
   const end = offset + page.rows.length;
-  byId("found").textContent = page.total === 1 ? "1 row" : `${number(page.total)} rows`;
+  byId("found").textContent = counted(page.entries, page.total - page.entries);
   byId("place").textContent = page.total ? `${number(offset + 1)}–${number(end)}` : "none";
   for (const id of ["first-page", "previous-page"]) byId(id).disabled = offset === 0;
   for (const id of ["next-page", "last-page"]) byId(id).disabled = end >= page.total;
@@ -67,6 +67,19 @@ async function load(offset) {
     const direction = state.descending ? "descending" : "ascending";
     button.parentElement.setAttribute("aria-sort", button.dataset.sort === state.sort ? direction : "none");
   }
+}
+
+const plural = (count, one, more) => `${number(count)} ${count === 1 ? one : more}`;
+
+function counted(entries, unmatched) {
+  const rest = plural(unmatched, "unmatched word", "unmatched words");
+  if (!entries && unmatched) return rest;
+  return plural(entries, "entry", "entries") + (unmatched ? ` and ${rest}` : "");
+}
+
+function nothing() {
+  const clear = element("button", { type: "button", onclick: () => byId("clear-filters").click() }, "Clear the filters");
+  return element("tr", {}, element("td", { colspan: 10, class: "empty" }, "No entry passes these filters. ", clear));
 }
 
 function line(row) {
@@ -78,8 +91,8 @@ function line(row) {
     cell("", wordLink(row.source, "source")),
     cell("", row.target === null ? element("span", { class: "aside" }, "—") : wordLink(row.target, "target")),
     cell("number extra", row.target_frequency ? number(row.target_frequency) : ""),
-    cell("number", score(row.score)),
-    cell("number extra", row.confidence === null ? "" : row.confidence.toFixed(2)),
+    cell("number", percent(row.confidence)),
+    cell("number extra", score(row.score)),
     cell("number extra", row.rank === null ? "" : number(row.rank)),
     cell("extra", row.mutual === null ? "" : row.mutual ? "yes" : "no"),
     cell("extra", row.origin),

@@ -1,6 +1,6 @@
 // The card of the entry under review.
 
-import { element, names, number, plainText, score, word, wordLink } from "./dom.js";
+import { element, names, number, percent, plainText, score, word, wordLink } from "./dom.js";
 import { decisionTag } from "./search.js";
 
 // `found` describes the source word, once the server has answered; `act` holds the actions of the buttons.
@@ -8,15 +8,6 @@ export function card(row, act, alternatives = null, found = null) {
   const decided = row.decision !== "undecided";
   const unmatched = row.target === null;
   return [
-    element(
-      "p",
-      { class: "pair-of-words" },
-      wordLink(row.source, "source"),
-      element("span", { class: "arrow", role: "img", "aria-label": unmatched ? "has no translation" : "is translated as" }, "→"),
-      unmatched ? element("span", { class: "aside" }, "—") : wordLink(row.target, "target"),
-    ),
-    element("p", { class: "facts" }, unmatched ? `not matched · frequency rank ${rankOf(row.frequency)}` : facts(row)),
-    decided ? element("p", { class: "decided" }, "Decided: ", decisionTag(row), unknownNote(row)) : null,
     element(
       "div",
       { class: "decisions", role: "group", "aria-label": "Your decision" },
@@ -28,6 +19,16 @@ export function card(row, act, alternatives = null, found = null) {
       button("", "j", "Skip", () => act.move(1)),
     ),
     element("div", { id: "correction", hidden: true }),
+    element(
+      "p",
+      { class: "pair-of-words" },
+      wordLink(row.source, "source"),
+      element("span", { class: "arrow", role: "img", "aria-label": unmatched ? "has no translation" : "is translated as" }, "→"),
+      unmatched ? element("span", { class: "aside" }, "—") : wordLink(row.target, "target"),
+    ),
+    element("p", { class: "facts" }, unmatched ? `not matched · frequency rank ${rankOf(row.frequency)}` : facts(row)),
+    decided ? element("p", { class: "decided" }, "Decided: ", decisionTag(row), unknownNote(row)) : null,
+    row.origin === "review" && !decided ? element("p", { class: "decided" }, "Settled by an earlier review; decide again to overrule it.") : null,
     element(
       "div",
       { class: "context" },
@@ -48,14 +49,14 @@ export function card(row, act, alternatives = null, found = null) {
 }
 
 const rankOf = (place) => (place ? number(place) : "?");
-const confidence = (row) => (row.confidence === null ? "" : `confidence ${row.confidence.toFixed(2)} · `);
+const confidence = (row) => (row.confidence === null ? "" : `confidence ${percent(row.confidence)} · `);
 const facts = (row) =>
-  `${confidence(row)}score ${score(row.score)} · ${row.mutual ? "mutual neighbours" : "not mutual"} · CSLS rank ${number(row.rank)} · ` +
+  `${confidence(row)}cosine ${score(row.score)} · ${row.mutual ? "mutual neighbours" : "not mutual"} · CSLS rank ${number(row.rank)} · ` +
   `frequency ranks ${rankOf(row.frequency)} → ${rankOf(row.target_frequency)} · ${row.origin}`;
 export const pairText = (row) => `${plainText(row.source)} → ${row.target === null ? "—" : plainText(row.target)}`;
 
 const unknownNote = (row) =>
-  row.known === false ? element("span", { class: "aside" }, " (no vector: exported, but not used in retraining)") : null;
+  row.known === false ? element("span", { class: "aside" }, " (no vector: exported, but not used when learning again)") : null;
 
 function listed(items, side) {
   return items.flatMap((item, place) => (place ? [", ", wordLink(item.word, side)] : [wordLink(item.word, side)]));
@@ -85,7 +86,7 @@ function choices(alternatives, act) {
           element("kbd", { "aria-hidden": "true" }, String(place + 1)),
           " ",
           word(item.word, "target"),
-          element("span", { class: "score" }, score(item.score)),
+          element("span", { class: "score" }, item.confidence === undefined ? score(item.score) : percent(item.confidence)),
         ),
       ),
     ),

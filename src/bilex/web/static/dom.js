@@ -66,6 +66,7 @@ export function wordLink(text, side) {
 
 export const addressOf = (side, text) => `#search/${side}/${encodeURIComponent(text)}`;
 export const number = (value) => value.toLocaleString("en");
+export const percent = (value) => (value === null || value === undefined ? "" : `${Math.round(100 * value)}%`);
 export const score = (value) => (value === null ? "" : value.toFixed(3).replace("-", "−"));
 
 // A problem stays until something of its `kind` succeeds: the connection, or a change.

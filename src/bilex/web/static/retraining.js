@@ -3,9 +3,13 @@
 import { RequestError, get, post } from "./api.js";
 import { byId, element, names, number, requestTracker, word } from "./dom.js";
 
-const TITLES = { changed: "Changed", gained: "Gained", lost: "Lost" };
+const TITLES = {
+  decided: "By your decisions",
+  drift: "Drift: words you did not decide about",
+};
 const newest = requestTracker();
 let watching = 0;
+let closed = null; // the run whose changes were read
 
 export async function startRetraining() {
   byId("retrain").disabled = true;
@@ -36,37 +40,60 @@ function watch() {
 
 function draw(found) {
   const place = byId("retraining");
-  place.hidden = found.state === "idle";
+  place.hidden = found.state === "idle" || (found.state === "done" && found.run === closed);
   byId("retrain").disabled = found.state === "running";
   place.className = `retraining ${found.state}`;
   if (found.state === "running") {
     const pairs = found.pairs === null ? "" : `, ${number(found.pairs)} pairs`;
     place.replaceChildren(
-      element("p", {}, `Retraining into ${found.run}: ${found.stage}, iteration ${found.iterations}${pairs}.`),
-      element("progress", { "aria-label": "Retraining" }),
+      element("p", {}, `Learning again into ${found.run}: ${found.stage}, iteration ${found.iterations}${pairs}.`),
+      element("progress", { "aria-label": "Learning again" }),
     );
   } else if (found.state === "failed") {
-    place.replaceChildren(element("p", {}, `Retraining failed: ${found.error}`));
+    place.replaceChildren(element("p", {}, `Learning again failed: ${found.error}`));
   } else if (found.state === "done") {
     place.replaceChildren(...result(found));
   }
 }
 
 function result(found) {
-  const { changed, gained, lost, same } = found.counts;
+  const { decided, drift, same } = found.counts;
+  const close = () => {
+    closed = found.run;
+    byId("retraining").hidden = true;
+    byId("card").focus({ preventScroll: true });
+  };
+  const open = async (event) => {
+    event.preventDefault();
+    location.assign((await post("retrain/open")).address);
+  };
   return [
-    element("h2", {}, "What changed"),
+    element(
+      "div",
+      { class: "closable" },
+      element("h2", {}, "What changed"),
+      element("button", { type: "button", onclick: close }, "Close"),
+    ),
+    ...(found.expected ? [moved(found.expected)] : []),
     verdict(found),
     element(
       "p",
       {},
-      `The new run is ${found.run}, beside this one. ${number(changed)} source words changed their translation, `,
-      `${number(gained)} gained one, ${number(lost)} lost theirs, ${number(same)} stayed the same. Open it with `,
+      `Your decisions changed the translations of ${number(decided)} source words. ${number(drift)} others drifted, because the `,
+      `map learnt from your decisions is another; ${number(same)} stayed the same. `,
+      element("a", { href: "#review", onclick: open }, `Open ${found.run}`),
+      ` and go on there: it knows your decisions. `,
       element("code", {}, `bilex explore ${found.run}`),
-      ".",
+      " opens it later.",
     ),
     element("div", { class: "changes" }, ...Object.keys(TITLES).map((kind) => changes(kind, found))),
   ];
+}
+
+function moved([before, after]) {
+  const share = (value) => `${(100 * value).toFixed(1)}%`;
+  const text = before.toFixed(3) === after.toFixed(3) ? "is still" : `moved from ${share(before)} to`;
+  return element("p", {}, `The expected precision ${text} ${share(after)}.`);
 }
 
 const VERDICTS = { sound: "looks sound", doubtful: "looks doubtful", failed: "failed: do not use it" };
@@ -99,9 +126,9 @@ function changes(kind, found) {
   const more = total > items.length ? `, the first ${number(items.length)}` : "";
   return element(
     "details",
-    { open: true },
+    { open: kind === "decided" },
     element("summary", {}, `${TITLES[kind]} (${number(total)}${more})`),
-    element("ul", { "aria-label": `${names.source} words that ${kind}` }, ...items),
+    element("ul", { "aria-label": `${names.source} words: ${TITLES[kind]}` }, ...items),
   );
 }
 

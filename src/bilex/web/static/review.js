@@ -6,7 +6,7 @@
 import { RequestError, get, post } from "./api.js";
 import { card, pairText } from "./card.js";
 import { combobox } from "./combobox.js";
-import { byId, showProblem, element, identity, names, number, plainText, requestTracker, word } from "./dom.js";
+import { byId, showProblem, element, identity, names, number, percent, plainText, requestTracker, word } from "./dom.js";
 import { running, startRetraining, watchRetraining } from "./retraining.js";
 
 const BATCH = 50;
@@ -89,14 +89,15 @@ async function refreshProgress(found = null) {
   byId("progress-text").textContent =
     `${number(progress.reviewed)} of ${number(progress.entries)} reviewed: ` +
     `${number(progress.accepted)} accepted, ${number(progress.rejected)} rejected, ${number(progress.corrected)} corrected` +
-    (progress.added ? `; ${number(progress.added)} unmatched translated` : "");
+    (progress.added ? `; ${number(progress.added)} unmatched translated` : "") +
+    (progress.settled ? `; ${number(progress.settled)} settled by the review before` : "");
   byId("progress").max = Math.max(1, progress.entries);
   byId("progress").value = progress.reviewed;
-  const percent = (value) => `${(100 * value).toFixed(1)}%`;
+  const expected = progress.expected === null ? "" : `, expected ${percent(progress.expected)}`;
   byId("precision").textContent =
     progress.precision === null
-      ? "Precision: nothing reviewed yet"
-      : `Precision ${percent(progress.precision)} (95% interval ${percent(progress.low)} to ${percent(progress.high)})`;
+      ? `Precision: nothing reviewed yet${expected}`
+      : `Precision ${percent(progress.precision)} of those reviewed (95% interval ${percent(progress.low)} to ${percent(progress.high)})${expected}`;
   byId("precision").title = "Estimates the precision of the whole lexicon only if entries are reviewed in random order";
   byId("retrain").disabled = running() || !(progress.reviewed || progress.added);
 }
@@ -106,7 +107,7 @@ async function draw() {
   const row = state.queue[state.place];
   drawQueue();
   if (!row) {
-    const done = byId("queue-order").value === "unmatched" ? "No unmatched word is left." : "Every entry of this lexicon is reviewed.";
+    const done = byId("queue-order").value === "unmatched" ? "No unmatched word is left: choose another order." : "Every entry is reviewed. Export the lexicon, or learn again from your decisions.";
     byId("card").replaceChildren(element("p", { class: "empty" }, done));
     return;
   }
@@ -120,7 +121,7 @@ async function draw() {
     return;
   }
   if (state.queue[state.place] !== row || state.correcting) return;
-  state.alternatives = found.csls.filter((item) => item.word !== row.target).slice(0, ALTERNATIVES);
+  state.alternatives = found.best.filter((item) => item.word !== row.target).slice(0, ALTERNATIVES);
   byId("card").replaceChildren(...card(row, act, state.alternatives, found));
 }
 

@@ -2,9 +2,12 @@
 
 import { RequestError, get } from "./api.js";
 import { combobox } from "./combobox.js";
-import { addressOf, byId, element, names, number, otherSide, score, requestTracker, word, wordLink } from "./dom.js";
+import { addressOf, byId, element, names, number, otherSide, percent, score, requestTracker, word, wordLink } from "./dom.js";
 import { picture } from "./picture.js";
 
+const EXAMPLES = 12;
+const RARER = 300; // the words before are mostly "of" and "which"
+const SURE = 0.9;
 let shown = null;
 const newest = requestTracker();
 
@@ -29,7 +32,7 @@ async function go(text, side) {
   if (sides.length) return open(sides[0], text.trim());
   shown = null;
   byId("word").replaceChildren(
-    element("p", { class: "empty" }, "No word of either language begins with “", word(text.trim()), "”."),
+    element("p", { class: "empty" }, "No word of either language begins with “", word(text.trim()), "”. Check its spelling, or try its base form: only words with a vector can be found."),
   );
 }
 
@@ -61,12 +64,15 @@ export async function show(side, text) {
 }
 
 async function welcome(current) {
-  const page = await get("entries", { limit: 12, matched: 1 });
+  let page = await get("entries", { limit: 120, matched: 1, min_frequency: RARER, min_confidence: SURE });
+  if (!page.rows.length) page = await get("entries", { limit: EXAMPLES, matched: 1 }); // few words, or an older run
   if (!current()) return;
-  const words = page.rows.flatMap((row) => [wordLink(row.source, "source"), " "]);
+  const telling = page.rows.filter((row) => /^\p{L}{5,}$/u.test(row.source) && row.source !== row.target);
+  const chosen = (telling.length >= EXAMPLES ? telling : page.rows).slice(0, EXAMPLES);
+  const words = chosen.flatMap((row) => [wordLink(row.source, "source"), " "]);
   byId("word").replaceChildren(
     element("p", { class: "empty" }, "Type the beginning of a word. Accents and capitals do not matter."),
-    element("p", { class: "try" }, "For example: ", ...words),
+    words.length ? element("p", { class: "try" }, "For example: ", ...words) : "",
   );
 }
 
@@ -80,11 +86,11 @@ function describe(found) {
       element("p", {}, `${names[found.side]}, ${rank(found)}`, ...elsewhere(found)),
     ),
     matched(found, other),
-    ...(found.hub ? [hub(found)] : []),
+    ...(found.hub?.hub ? [hub(found)] : []),
     element(
       "div",
       { class: "lists" },
-      ranking(`Best translations in ${names[other]}`, "by CSLS", found.csls, other),
+      ranking(`Best translations in ${names[other]}`, found.best[0]?.confidence === undefined ? "by CSLS" : "with their confidence", found.best, other),
       ranking(`Nearest in ${names[other]}`, "by cosine", found.nn, other),
       ranking(`Neighbours in ${names[found.side]}`, "by cosine", found.neighbours, found.side),
       caption(),
@@ -131,7 +137,7 @@ function matched(found, other) {
       "li",
       {},
       wordLink(entry[other], other),
-      element("span", { class: "score" }, score(entry.score)),
+      element("span", { class: "score" }, entry.confidence === null ? "" : `confidence ${percent(entry.confidence)}`),
       element("span", { class: "tag" }, entry.origin),
       element("span", { class: "tag" }, entry.mutual ? "mutual" : "not mutual"),
       element(
@@ -156,16 +162,14 @@ export function decisionTag(entry) {
 }
 
 function hub(found) {
-  const { count, mean, hub: is, place, of } = found.hub;
-  const other = names[otherSide(found.side)];
-  const often = `The nearest neighbour of ${number(count)} ${other} ${count === 1 ? "word" : "words"}`;
-  const usual = `${mean.toFixed(2)} on average`;
-  const text = is ? `A hub. ${often} (${usual}); place ${number(place)} of ${number(of)}.` : `${often} (${usual}): not a hub.`;
-  return element("p", { class: is ? "hub is" : "hub" }, text);
+  const { count } = found.hub;
+  const text = `A hub: it is the nearest neighbour of ${number(count)} ${names[otherSide(found.side)]} words, and the translation of few of them.`;
+  return element("p", { class: "hub is" }, text);
 }
 
 function ranking(title, note, found, side) {
-  const top = Math.max(...found.map((item) => item.score), 0.001);
+  const value = (item) => (item.confidence === undefined ? item.score : item.confidence);
+  const top = found[0]?.confidence === undefined ? Math.max(...found.map(value), 0.001) : 1;
   return element(
     "section",
     { class: "ranking" },
@@ -178,8 +182,8 @@ function ranking(title, note, found, side) {
           "li",
           {},
           wordLink(item.word, side),
-          element("meter", { min: 0, max: top, value: Math.max(item.score, 0), "aria-hidden": "true" }),
-          element("span", { class: "score" }, score(item.score)),
+          element("meter", { min: 0, max: top, value: Math.max(value(item), 0), "aria-hidden": "true" }),
+          element("span", { class: "score" }, item.confidence === undefined ? score(item.score) : percent(item.confidence)),
         ),
       ),
     ),
