@@ -29,7 +29,7 @@ def test_the_demo_shows_the_default_at_work_and_the_next_commands(
     assert (outcome.code, outcome.err) == (0, "")
     manifest = json.loads(Path("bilex-demo/run.json").read_text("utf-8"))
     assert manifest["configuration"]["method"]["name"] == DEFAULT_METHOD
-    measured = re.search(r"([\d,]+) words that took no part in it: P@1 (0\.\d+)", outcome.out)
+    measured = re.search(r"([\d,]+) words, not used for learning: P@1 (0\.\d+)", outcome.out)
     assert measured and int(measured[1].replace(",", "")) >= 900 and float(measured[2]) > 0.85
     entries = re.findall(r"^  (\S+) +(\S+) +\d+%$", outcome.out, re.MULTILINE)
     sure, unsure = choose_examples(Lexicon.load("bilex-demo/lexicon.tsv"))

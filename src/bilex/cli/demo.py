@@ -59,8 +59,8 @@ def demo(output: str, force: bool, report: bool, as_json: bool, quiet: bool) -> 
     say()
     for line in (run.headline, *verdict_lines(run)):
         say(line)
-    line = "measured with {covered:,} words that took no part in it: P@1 {p@1:.3f}, P@5 {p@5:.3f}, P@10 {p@10:.3f}"
-    say(line.format(**scores["model"]))
+    line = "measured with a gold list of {covered:,} words, not used for learning: "
+    say((line + "P@1 {p@1:.3f}, P@5 {p@5:.3f}, P@10 {p@10:.3f}").format(**scores["model"]))
     sure, unsure = choose_examples(run.lexicon)
     for title, entries in (("entries it is sure of, from frequent to rare", sure), ("the least sure ones", unsure)):
         say(f"\n{title}")

@@ -20,6 +20,8 @@ from bilex.cli.options import (
 from bilex.cli.terminal import echo
 from bilex.errors import BilexError, BilexWarning, InputError
 
+SCORES = {"model": "weight of the pair in nats", "csls": "CSLS", "nn": "cosine"}
+
 
 @click.command()
 @run_argument
@@ -79,6 +81,8 @@ def translate(
     if as_json:
         print_json({"translations": {word: [vars(answer) for answer in found] for word, found in pairs}})
     else:
+        if sys.stdout.isatty() and not quiet:
+            echo(f"word, translation and {SCORES.get(retrieval, 'score')} (--retrieval {retrieval})", err=True)
         for word, found in pairs:
             for answer in found:
                 likely = "" if answer.probability is None else f"{answer.probability:.4f}"
