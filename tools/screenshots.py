@@ -1,4 +1,7 @@
-"""Take the pages' pictures of the demo's report and explorer: ``python -m tools.screenshots`` (needs chromium)."""
+"""Make the pictures of docs/screenshots again: ``python -m tools.screenshots RUN`` (a run such as that of bilex demo).
+
+It needs selenium, chromium and chromedriver. The review of the run is left as it is.
+"""
 
 from __future__ import annotations
 
@@ -6,49 +9,81 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-PICTURES = Path(__file__).parent.parent / "docs" / "screenshots"
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or "chromium"
 FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update", "--hide-scrollbars"),
-    "--virtual-time-budget=10000",
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-dev-shm-usage --hide-scrollbars"
 )
-DARK = "--blink-settings=preferredColorScheme=0"
-WIDE, NARROW = "1200,900", "500,900"
-REPORT = {"report-wide": (WIDE,), "report-narrow": (NARROW,), "report-dark": (WIDE, DARK)}
-EXPLORER = {
-    "explore-search": ("#search/source/house", WIDE),
-    "explore-browse": ("#browse", WIDE),
-    "explore-review": ("#review", WIDE),
-    "explore-narrow-dark": ("#search/source/house", NARROW, DARK),
-}
+PLACE = Path("docs/screenshots")
+WIDE, PHONE, SMALL = (1280, 900), (390, 844), (320, 640)
+PICTURES = (  # file, part of the explorer or none for the report, size, dark, what must be there
+    ("report-wide", None, WIDE, False, "main"),
+    ("report-dark", None, WIDE, True, "main"),
+    ("report-narrow", None, SMALL, False, "main"),
+    ("explore-search", "search/source/house", WIDE, False, "#picture text"),
+    ("explore-browse", "browse", WIDE, False, "tbody td"),
+    ("explore-review", "review", WIDE, False, ".alternatives li"),
+    ("explore-narrow-dark", "review", PHONE, True, ".alternatives li"),
+)
 
 
-def take(name: str, address: str, size: str, *flags: str) -> None:
-    """Take one picture."""
-    with tempfile.TemporaryDirectory() as profile:
-        picture = f"--screenshot={PICTURES / name}.png"
-        command = [BROWSER, *FLAGS, *flags, f"--user-data-dir={profile}", f"--window-size={size}", picture, address]
-        subprocess.run(command, check=True, capture_output=True, timeout=120)
+@contextmanager
+def browser() -> Iterator[Any]:
+    """Open a headless browser."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
+    for flag in FLAGS.split():
+        options.add_argument(flag)
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    try:
+        yield driver
+    finally:
+        driver.quit()
 
 
-def main() -> None:
-    """Make the demo and take all pictures of it."""
-    bilex = [sys.executable, "-m", "bilex"]
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([*bilex, "demo", "--quiet"], cwd=folder, check=True)
-        for name, (size, *flags) in REPORT.items():
-            take(name, (Path(folder) / "bilex-demo" / "report.html").as_uri(), size, *flags)
-        command = [*bilex, "explore", "bilex-demo", "--no-browser", "--quiet"]
-        with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
-            assert server.stdout is not None
-            address = server.stdout.readline().strip()
-            for name, (part, size, *flags) in EXPLORER.items():
-                take(name, address + part, size, *flags)
+@contextmanager
+def explorer(run: Path) -> Iterator[str]:
+    """Serve the explorer of a run, and yield its address."""
+    command = [sys.executable, "-m", "bilex", "explore", str(run), "--no-browser", "--port", "0", "-q"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield server.stdout.readline().strip()
+        finally:
             server.terminate()
 
 
+def take(driver: Any, address: str, name: str, size: tuple[int, int], dark: bool, awaited: str) -> None:
+    """Open an address in a window of a size and save what is seen."""
+    theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [theme]})
+    metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size[0] < 500}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    driver.get("about:blank")
+    driver.get(address)
+    until = time.monotonic() + 60
+    while not driver.find_elements("css selector", awaited) and time.monotonic() < until:
+        time.sleep(0.2)
+    driver.save_screenshot(str(PLACE / f"{name}.png"))
+    print(PLACE / f"{name}.png")
+
+
+def main(run: Path) -> None:
+    """Take all pictures."""
+    with tempfile.TemporaryDirectory() as folder, browser() as driver:
+        copy = Path(shutil.copytree(run, Path(folder) / run.name))
+        with explorer(copy) as address:
+            for name, part, size, dark, awaited in PICTURES:
+                place = (copy / "report.html").as_uri() if part is None else f"{address}#{part}"
+                take(driver, place, name, size, dark, awaited)
+
+
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]))

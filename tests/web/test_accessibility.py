@@ -1,0 +1,55 @@
+"""axe-core finds nothing serious in the report, in the explorer and on the site, where it can be had.
+
+It is no part of bilex: ``BILEX_AXE`` names the folder where ``npm install --prefix FOLDER axe-core`` has put it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.helpers import serving
+
+pytest.importorskip("selenium.webdriver", reason="selenium is missing; pip install 'bilex[dev]'")
+AXE = Path(os.environ.get("BILEX_AXE", "nowhere")) / "node_modules/axe-core/axe.min.js"
+SITE = Path("build/docs/index.html")
+pytestmark = pytest.mark.skipif(not AXE.is_file(), reason="no axe-core here; say where it is with BILEX_AXE")
+RUN_AXE = "axe.run(document).then((found) => arguments[0](found.violations))"
+PARTS = {"search/source/s20": "#picture text", "browse": "tbody td", "review": ".alternatives li"}
+
+
+def serious(driver: Any) -> list[str]:
+    """Return the serious and critical violations on the page that is open."""
+    driver.execute_cdp_cmd("Runtime.evaluate", {"expression": AXE.read_text("utf-8")})  # past the page's own policy
+    found = driver.execute_async_script(RUN_AXE)
+    bad = [each for each in found if each["impact"] in ("serious", "critical")]
+    return [f"{each['id']}: {node['html']}" for each in bad for node in each["nodes"]]
+
+
+def test_nothing_serious_in_report_explorer_and_site(made: Path) -> None:
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    from bilex.report.page import write_report
+    from bilex.runs.run import Run
+    from tools.screenshots import browser
+
+    if not (made / "report.html").exists():
+        write_report(Run.load(made), made / "report.html")
+    with browser() as driver, serving(made) as (_, address):
+        driver.set_script_timeout(120)
+        for dark in (False, True):
+            theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+            driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [theme]})
+            driver.get((made / "report.html").as_uri())
+            assert serious(driver) == []
+            for part, awaited in PARTS.items():
+                driver.get("about:blank")
+                driver.get(f"{address}#{part}")
+                WebDriverWait(driver, 60).until(lambda d, a=awaited: d.find_elements("css selector", a))
+                assert serious(driver) == [], part
+        if SITE.is_file():
+            driver.get(SITE.resolve().as_uri())
+            assert serious(driver) == []
