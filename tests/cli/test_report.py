@@ -16,7 +16,10 @@ def test_induce_writes_the_report_and_report_writes_the_same(bilex: Bilex, work:
     outcome = bilex("report", "run", "-o", "page.html")
     assert (outcome.code, outcome.err) == (0, "")
     assert "sound" in outcome.out and "page.html" in outcome.out
-    assert (work / "page.html").read_bytes() == page
+    elsewhere = (work / "page.html").read_bytes()
+    assert page.count(b'href="lexicon.tsv"') == 2
+    assert b"lexicon.tsv" in elsewhere
+    assert b'href="lexicon.tsv"' not in elsewhere  # it is not beside the page
     (work / "run" / "report.html").unlink()
     assert bilex("report", "run", "-q") == (0, "", "")
     assert (work / "run" / "report.html").read_bytes() == page

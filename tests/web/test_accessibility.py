@@ -30,6 +30,7 @@ def serious(driver: Any) -> list[str]:
 
 
 def test_nothing_serious_in_report_explorer_and_site(made: Path) -> None:
+    from selenium.webdriver.support.expected_conditions import presence_of_element_located
     from selenium.webdriver.support.wait import WebDriverWait
 
     from bilex.report.page import write_report
@@ -48,7 +49,7 @@ def test_nothing_serious_in_report_explorer_and_site(made: Path) -> None:
             for part, awaited in PARTS.items():
                 driver.get("about:blank")
                 driver.get(f"{address}#{part}")
-                WebDriverWait(driver, 60).until(lambda d, a=awaited: d.find_elements("css selector", a))
+                WebDriverWait(driver, 60).until(presence_of_element_located(("css selector", awaited)))
                 assert serious(driver) == [], part
         if SITE.is_file():
             driver.get(SITE.resolve().as_uri())
