@@ -16,7 +16,7 @@ from bilex.runs.run import Run
 from tests.languages import make_languages
 from trust.truncation import cut_file, cuts
 
-WRITTEN = ["run.json", "lexicon.tsv", "model.safetensors"]
+WRITTEN = ["run.json", "lexicon.tsv", "model.safetensors", "candidates.safetensors"]
 VECTORS = ["a.vec", "a.vec.gz", "a.bin", "a.safetensors"]
 
 

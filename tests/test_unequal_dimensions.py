@@ -39,7 +39,8 @@ def test_both_directions_are_learnt_and_saved(languages: Languages, options: dic
     assert right(run, languages) > 0.6
     assert np.mean([(t, s) in other.lexicon for s, t in languages.gold]) > 0.6
     assert loaded.theta.omega.shape[0] == 12 + (run.source.dimension - 16)
-    assert loaded.translate("s7") == run.translate("s7")
+    word = run.source.words[7]
+    assert loaded.translate(word) == run.translate(word)
     assert run.info["inputs"]["source"]["dimension"] != run.info["inputs"]["target"]["dimension"]
 
 

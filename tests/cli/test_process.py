@@ -118,7 +118,7 @@ def test_a_closed_pipe_is_no_traceback(made: Path) -> None:
     )
     assert process.stdout is not None
     assert process.stderr is not None
-    assert process.stdout.readline().count(b"\t") == 2
+    assert process.stdout.readline().count(b"\t") == 3
     process.stdout.close()
     err = process.stderr.read().decode("utf-8")
     process.stderr.close()

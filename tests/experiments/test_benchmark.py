@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bilex.experiments.benchmark import Choices, Job, average_precision, run_benchmark
+from bilex.experiments.benchmark import Choices, SuiteJob, average_precision, run_benchmark
 from bilex.experiments.layouts import read_layout
 from tests.cli.conftest import bilex as run_bilex  # noqa: F401 (a fixture)
 from tests.cli.helpers import Bilex, refused
@@ -71,7 +71,7 @@ def test_ours_and_peers_in_one_table(data: Path, run_bilex: Bilex, monkeypatch: 
         assert 0.5 < row["p@1"] <= row["map"] <= 1 and row["p@1"] <= row["mrr"] and row["covered"] <= row["queries"]
         assert row["seconds"] > 0
     assert rows["vecmap", "5k"]["map"] == rows["rcsls", "5k"]["map"]  # the stand-ins do the same
-    monkeypatch.setattr(Job, "run", None)  # everything is done
+    monkeypatch.setattr(SuiteJob, "run", None)  # everything is done
     again = run_bilex("benchmark", "xling", "--data", data, *chosen, *peers)
     assert again.code == 0 and "| vecmap | 5k |" in again.out
     assert (data / "out" / "xling.md").read_text("utf-8").count("| bilex |") == 6  # three figures, two seeds

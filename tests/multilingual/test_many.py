@@ -57,7 +57,7 @@ def test_agreement_tells_right_entries_from_wrong_ones() -> None:
 def test_a_seed_through_the_hub_counts_as_guessed(learnt: Many) -> None:
     run = learnt.runs["b", "c"]
     assert set(run.lexicon.origin) == {"matching"}
-    assert run.info["confidence"]["calibrated_on"] == "shipped vectors"
+    assert run.info["confidence"]["calibrated_on"] == "the run itself"
 
 
 def test_all_languages_meet_in_the_hubs_space(learnt: Many) -> None:

@@ -65,7 +65,7 @@ def test_search_rank_and_scores_agree_with_the_full_matrix(name: str, reverse: b
 
 def test_the_inverted_softmax_does_not_depend_on_blocks_or_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = make_space(300, 40)._summed
-    monkeypatch.setattr("bilex.search.space.TARGET_BLOCK", 7)
+    monkeypatch.setattr("bilex.search.space.TARGETS_AT_ONCE", 7)
     monkeypatch.setenv("BILEX_THREADS", "3")
     assert np.array_equal(make_space(300, 40)._summed, whole)
 

@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 import bilex
 from bilex.errors import BilexError, InputError
 from bilex.vectors.fasttext import open_fasttext
-from bilex.vectors.hub import HubName, choose_file, fetch, resolve
+from bilex.vectors.hub import HubName, choose_file, fetch_model, resolve
 from tests.cli.conftest import bilex as run_bilex  # noqa: F401 (a fixture)
 from tests.cli.helpers import Bilex, refused
 from trust.fuzz_targets import fasttext_model
@@ -75,9 +75,9 @@ def test_a_model_is_fetched_once_and_found_without_the_network(
 
 def test_a_revision_is_pinned(cache: Path) -> None:
     name = "facebook/fasttext-xx-vectors"
-    assert fetch(f"{name}@old").commit == COMMITS["old"]
+    assert fetch_model(f"{name}@old").commit == COMMITS["old"]
     assert COMMITS["old"] in str(resolve(f"hf://{name}"))
-    fetch(name)
+    fetch_model(name)
     assert COMMITS["main"] in str(resolve(f"hf://{name}"))
     assert COMMITS["old"] in str(resolve(f"hf://{name}@{COMMITS['old']}"))
     with pytest.raises(BilexError, match="not fetched"):

@@ -18,12 +18,11 @@ def fetch(name: str, as_json: bool, quiet: bool) -> None:
     'bilex[hub]'. They come into the hub's own cache, and every command takes hf://OWNER/NAME for them from then on.
     Only this command uses the network.
     """
-    from bilex.vectors.hub import SCHEME, HubName
-    from bilex.vectors.hub import fetch as download
+    from bilex.vectors.hub import SCHEME, HubName, fetch_model
 
     if quiet or as_json:
         silence_bars()
-    fetched = download(name)
+    fetched = fetch_model(name)
     if as_json:
         print_json({"name": fetched.name, "commit": fetched.commit, "path": str(fetched.path)})
     elif not quiet:

@@ -16,7 +16,7 @@ from bilex.numerics.types import Floats
 
 EXAMPLE_PRECISION = 0.1  # of a coefficient, from one example: p(1 - p) for p about 0.9
 MAX_NEWTON_STEPS = 50
-MAX_LOG_ODDS = 30.0  # beyond it a float cannot tell a probability from 0 or 1
+EXTREME_LOG_ODDS = 30.0  # beyond it a float cannot tell a probability from 0 or 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Calibration:
     def probability(self, features: Floats) -> Floats:
         """Return the probability that pairs with these features, one row each, are right."""
         log_odds = self.intercept + ((features - self.centre) / self.spread) @ self.coefficients
-        return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -MAX_LOG_ODDS, MAX_LOG_ODDS))))
+        return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -EXTREME_LOG_ODDS, EXTREME_LOG_ODDS))))
 
 
 def fit_calibration(
@@ -42,7 +42,7 @@ def fit_calibration(
     first = np.concatenate([[start.intercept], start.coefficients])
     precision, found = prior_examples * EXAMPLE_PRECISION, first.copy()
     for _ in range(MAX_NEWTON_STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(design @ found, -MAX_LOG_ODDS, MAX_LOG_ODDS)))
+        chance = 1 / (1 + np.exp(-np.clip(design @ found, -EXTREME_LOG_ODDS, EXTREME_LOG_ODDS)))
         slope = design.T @ (right - chance) - precision * (found - first)
         curvature = (design * (chance * (1 - chance))[:, None]).T @ design + precision * np.eye(len(found))
         step = np.linalg.solve(curvature, slope)

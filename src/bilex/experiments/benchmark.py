@@ -32,7 +32,7 @@ from bilex.search.local import LocalEngine
 from bilex.search.space import SharedSpace
 
 WHOLE = "test"
-RETRIEVAL = "csls"
+SUITE_RETRIEVAL = "csls"
 HEADER = (
     "pair",
     "system",
@@ -60,7 +60,7 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Job:
+class SuiteJob:
     """A system (one of our methods, or a peer) that learns a pair from a seed and is tested on several lists."""
 
     cell: Cell
@@ -111,8 +111,8 @@ class Job:
 def score(direction: Direction, gold: Dictionary, engine: Engine) -> dict[str, Any]:
     """Return P@1, MRR and MAP over the covered queries."""
     try:
-        found = evaluate_translation(direction, gold, RETRIEVAL, engine)
-        each = evaluate_translation(direction, gold, RETRIEVAL, engine, "pairs")
+        found = evaluate_translation(direction, gold, SUITE_RETRIEVAL, engine)
+        each = evaluate_translation(direction, gold, SUITE_RETRIEVAL, engine, "pairs")
     except NotCovered:
         return {"reason": "no test word is covered"}
     _, source, target = direction
@@ -133,7 +133,7 @@ def average_precision(queries: np.ndarray[Any, Any], ranks: np.ndarray[Any, Any]
     return statistics.fmean(values)
 
 
-def plan(layout: Layout, folder: Path, choices: Choices, limit: int) -> list[Job]:
+def plan(layout: Layout, folder: Path, choices: Choices, limit: int) -> list[SuiteJob]:
     """Return the jobs: every pair from every seed, by each method and each peer."""
     cache, table = FileCache(limit), layout.table
     known = [*(table.seeds or ["train"]), "identical"]
@@ -151,7 +151,7 @@ def plan(layout: Layout, folder: Path, choices: Choices, limit: int) -> list[Job
         for seed in seeds:
             own, kind = with_seed(layout, folder, files, seed), "identical" if seed == "identical" else "train"
             for name, peer in systems:
-                jobs.append(Job(Cell("translation", own, find_method(name), kind, cache), seed, there, peer))
+                jobs.append(SuiteJob(Cell("translation", own, find_method(name), kind, cache), seed, there, peer))
     return jobs
 
 
@@ -194,7 +194,7 @@ def run_benchmark(
     return Outcome(report, files)
 
 
-def rows_of(job: Job, result: dict[str, Any]) -> list[Row]:
+def rows_of(job: SuiteJob, result: dict[str, Any]) -> list[Row]:
     """Return a row for each test list."""
     key = {"pair": job.cell.files.name, "system": job.system, "seed": job.seed}
     if "reason" in result:

@@ -85,7 +85,8 @@ def weigh_candidates(
     too; and the pairs that a person keeps.
     """
     method, prior, known = learnt.method, learnt.prepared.prior, learnt.dictionary
-    matched = RowPairs() if method.evidence else learnt.fit.matching.pairs
+    by_evidence = method.evidence and len(learnt.fit.matching) > 0  # a run that learnt nothing has no evidence either
+    matched = RowPairs() if by_evidence else learnt.fit.matching.pairs
     edges = gather_edges(
         languages_of(learnt.prepared),
         space,
@@ -97,7 +98,7 @@ def weigh_candidates(
         extra=matched.union(prior.kept),
     )
     weighed = weigh_edges(edges, prior.capacities, None if known is None else known.pairs)
-    if method.evidence:
+    if by_evidence:
         seen = weighed if method.e_step.match_all else weighed.among_frequent(method.e_step.max_rank)
         matched = match_weighed(seen, prior).pairs
     return weighed, matched.union(prior.kept)

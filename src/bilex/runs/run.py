@@ -115,7 +115,8 @@ class Run:
         listed = self.lexicon.confident(least)
         keep = np.asarray(self.lexicon.confidence) >= least
         about = {**self.info["confidence"], "listed_of": len(self.lexicon), "matched": self.verdict.figures.matched}
-        run = replace(self, lexicon=listed, info={**self.info, "confidence": about})
+        info = {**self.info, "pairs": len(listed), "confidence": about}
+        run = replace(self, lexicon=listed, info=info)
         vars(run)["entry_rows"] = self.entry_rows.where(keep)
         return run
 

@@ -31,7 +31,7 @@ CROWDING_NEIGHBOURS = 10
 FEW_QUERIES = 16  # are searched by the index of a space, without an engine
 RETRIEVALS = ("nn", "csls", "isf")
 USUAL_SHARPNESS = 30.0  # β, where no run has measured what a cosine is worth
-SOURCE_BLOCK, TARGET_BLOCK = 2048, 512  # words of each language whose cosines are held at once
+SOURCES_AT_ONCE, TARGETS_AT_ONCE = 2048, 512  # words of each language whose cosines are held at once
 COSINE_BITS = 26  # inner products of unit vectors of such whole numbers are exact in float64, in any order
 
 
@@ -165,14 +165,14 @@ class SharedSpace:
         sources, found = whole_numbers(self.source), np.empty(len(self.target))
 
         def add_up(start: int) -> None:
-            targets, total = whole_numbers(self.target[start : start + TARGET_BLOCK]), np.float64(0)
-            for first in range(0, len(sources), SOURCE_BLOCK):
-                cosines = targets @ sources[first : first + SOURCE_BLOCK].T / 4.0**COSINE_BITS
+            targets, total = whole_numbers(self.target[start : start + TARGETS_AT_ONCE]), np.float64(0)
+            for first in range(0, len(sources), SOURCES_AT_ONCE):
+                cosines = targets @ sources[first : first + SOURCES_AT_ONCE].T / 4.0**COSINE_BITS
                 total = total + np.exp(self.sharpness * (cosines - 1)).sum(axis=1)
-            found[start : start + TARGET_BLOCK] = self.sharpness + np.log(total)
+            found[start : start + TARGETS_AT_ONCE] = self.sharpness + np.log(total)
 
         with single_threaded_blas(), ThreadPoolExecutor(thread_count()) as pool:
-            list(pool.map(add_up, range(0, len(self.target), TARGET_BLOCK)))
+            list(pool.map(add_up, range(0, len(self.target), TARGETS_AT_ONCE)))
         return found
 
 

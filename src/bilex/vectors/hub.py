@@ -16,6 +16,7 @@ from typing import Any
 
 from bilex.errors import BilexError
 from bilex.files.atomic import atomic_write_text
+from bilex.vectors.tokens import MATRIX
 
 SCHEME = "hf://"
 REFERENCE = "bilex"
@@ -24,7 +25,7 @@ NAME = re.compile(
     rf"(?P<repository>{PART}/{PART})(?:@(?P<revision>[A-Za-z0-9._-]+))?(?:/(?P<file>{PART}(?:/{PART})*))?"
 )
 COMMIT = re.compile("[0-9a-f]{40}")
-FASTTEXT, MATRIX, TOKENS = "model.bin", "model.safetensors", ("tokenizer.json", "vocab.json")
+FASTTEXT, TOKENS = "model.bin", ("tokenizer.json", "vocab.json")
 VECTOR_ENDINGS = (".vec", ".vec.gz", ".bin", ".txt", ".txt.gz")
 
 
@@ -91,7 +92,7 @@ def repository_name(path: str) -> str:
     return HubName.parse(path).repository.partition("/")[2]
 
 
-def fetch(text: str) -> Fetched:
+def fetch_model(text: str) -> Fetched:
     """Download the vectors of a repository into the hub's cache, and note their commit."""
     name = HubName.parse(text)
     try:
