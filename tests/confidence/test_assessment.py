@@ -59,13 +59,14 @@ def test_the_identity_trusts_the_posterior() -> None:
     np.testing.assert_allclose(trusted, posterior, atol=2e-5)
 
 
-def test_min_confidence_is_applied_after_the_verdict() -> None:
+def test_the_verdict_is_on_the_entries_that_are_listed() -> None:
     languages = make_languages(200, noise=0.4)
     whole = bilex.induce(languages.source, languages.target, "identical", "ruder2018")
     assert whole.lexicon.confidence is not None
     least = float(np.median(whole.lexicon.confidence))
     part = bilex.induce(languages.source, languages.target, "identical", "ruder2018", min_confidence=least)
     assert list(part.lexicon) == list(whole.lexicon.confident(least))
-    assert part.info["verdict"] == whole.info["verdict"]
+    assert part.info["verdict"] == part.verdict.summary() != whole.info["verdict"]
+    assert part.verdict.figures.expected == part.lexicon.expected_precision
     with pytest.raises(BilexError):
         bilex.induce(languages.source, languages.target, min_confidence=2)

@@ -175,10 +175,10 @@ def test_the_explorer_finds_words_and_terms_outside(folder: Path) -> None:
         for asked in (word, term):
             assert explorer.outside(asked) == ["source"]
             found = explorer.word("source", asked)
-            for retrieval in ("nn", "csls"):
+            for key, retrieval in (("nn", "nn"), ("best", "csls")):
                 expected = run.translate(asked, 10, retrieval=retrieval, subwords=subwords)
-                assert [item["word"] for item in found[retrieval]] == [item.word for item in expected]
-                scores = [item["score"] for item in found[retrieval]]
+                assert [item["word"] for item in found[key]] == [item.word for item in expected]
+                scores = [item["score"] for item in found[key]]
                 assert scores == pytest.approx([item.score for item in expected], abs=1e-4)
             assert (found["word"], found["frequency"], found["hub"], found["entries"]) == (asked, None, None, [])
             assert found["picture"][0]["word"] == asked and found["picture"][0]["self"]

@@ -16,6 +16,7 @@ from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.lexicon.text import tsv_cell
 from bilex.matching.graph import RowPairs
 from bilex.methods import flat_options
+from bilex.model.counting import USUAL_PURITY, is_telling
 from bilex.numerics.types import Indices
 from bilex.runs.run import Run
 from bilex.search.engine import Engine
@@ -24,7 +25,6 @@ from bilex.search.space import SharedSpace
 FREQUENT_WORDS = 5000  # vocabularies of all sizes are judged by their most frequent words
 MIN_WORDS = 100  # on a side, to judge by
 MIN_CORRELATED = 30
-MAX_DEVIATION = 0.25  # of the purity; beyond it the evidence says nothing
 MAX_SEED_WORDS = 1000
 SEED_RANK = 5  # a seed translation agrees if CSLS ranks it so or better
 ZIPF_WORDS = 3000  # the order of a vocabulary is judged by its first words
@@ -122,8 +122,13 @@ def measure_run(run: Run) -> RunFigures:
 
 
 def evidence_of(weights: dict[str, Any]) -> float | None:
-    """Return the least share of right pairs among those that stand out, by the other evidence; None if it is mute."""
-    return None if weights["deviation"] > MAX_DEVIATION else weights["purity"] - 2 * weights["deviation"]
+    """Return the least share of right pairs among those that stand out, by the other evidence; None if it is mute.
+
+    It is mute if so few pairs stand out that none of them or half of them may be right.
+    """
+    purity, deviation = weights["purity"], weights["deviation"]
+    mute = not is_telling(purity, deviation) and purity + deviation > USUAL_PURITY
+    return None if mute else purity - 2 * deviation
 
 
 def likelihood_rise(iterations: list[dict[str, Any]], method: dict[str, Any]) -> float | None:

@@ -72,7 +72,7 @@ def evidence_sign(figures: RunFigures) -> Sign | None:
     if least is None:
         return None
     level = SOUND if least >= EVIDENCE_LIMIT else DOUBTFUL if least > MIN_TELLING_PURITY else FAILED
-    share = format_percent(max(least, 0.0))
+    share = format_percent(min(max(least, 0.0), 1.0))
     sentence = {
         SOUND: f"By their spelling and frequency, at least {share} of the pairs that stand out are right.",
         DOUBTFUL: f"By their spelling and frequency, as few as {share} of the pairs that stand out may be right.",

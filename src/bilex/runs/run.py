@@ -111,13 +111,14 @@ class Run:
         return f"about {self.expected_precision:.0%} of {count:,} entries are right{basis}{left_out}"
 
     def confident(self, least: float) -> Run:
-        """Return the run with only the entries of at least that confidence; ``run.json`` keeps the verdict on all."""
+        """Return the run with only the entries of at least that confidence, and the verdict on these."""
         listed = self.lexicon.confident(least)
         keep = np.asarray(self.lexicon.confidence) >= least
         about = {**self.info["confidence"], "listed_of": len(self.lexicon), "matched": self.verdict.figures.matched}
         info = {**self.info, "pairs": len(listed), "confidence": about}
         run = replace(self, lexicon=listed, info=info)
         vars(run)["entry_rows"] = self.entry_rows.where(keep)
+        info["verdict"] = run.verdict.summary()
         return run
 
     def __repr__(self) -> str:
