@@ -120,6 +120,8 @@ class Method(Part):
         The role of the seed after the start: none (``start``, the paper's), pairs that every M-step learns from
         (``soft``), pairs that every matching contains (``fixed``), or whichever of these is best on held-out pairs
         (``choose``); see `bilex.em.held_out`.
+    certain_seed
+        Whether the pairs of a dictionary are certain; otherwise they are judged like others.
     evidence
         Whether EM ends with a round on all evidence (`bilex.em.refinement`), and the lexicon is the matching on it.
     min_confidence
@@ -135,6 +137,9 @@ class Method(Part):
     orthography: NotNegative = option(0.0, "Weight of the spelling beside the vectors.")
     self_learning: bool = option(True, "Run EM; otherwise the map of the seed is the result.")
     supervision: Supervision = option("start", "The role of the seed after the start: start, soft, fixed or choose.")
+    certain_seed: bool = option(
+        False, "Take the pairs of the seed as certain: every matching contains them.", flag=True
+    )
     evidence: bool = option(False, "Match by spelling and frequency as well, once EM has ended.")
     min_confidence: Probability = option(
         0.0, "Leave out entries that are less probable; 0 lists all.", metavar="P", flag=True

@@ -200,3 +200,26 @@ def test_older_runs_without_seed_agreement_are_judged_too(good_run: Run) -> None
     verdict = judge(replace(good_run, info={**good_run.info, "configuration": configuration}))
     assert verdict.level == SOUND
     assert "seed" not in {sign.key for sign in verdict.signs}
+
+
+def test_a_slipped_dictionary_is_named_with_its_worst_pairs(languages: Languages) -> None:
+    pairs = languages.gold
+    slipped = [(source, pairs[(place + 40) % len(pairs)][1]) for place, (source, _) in enumerate(pairs)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nothing may be matched at all
+        run = induce(languages.source, languages.target, slipped)
+    assert run.verdict.level == FAILED
+    contradicted = run.info["configuration"]["seed"]["contradicted"]
+    assert {tuple(pair) for pair in contradicted} <= set(slipped)
+    if len(run.lexicon):
+        assert any(" ".join(contradicted[0]) in reason for reason in run.verdict.reasons)
+
+
+def test_a_seed_is_certain_only_if_that_is_said(languages: Languages) -> None:
+    wrong = (languages.gold[3][0], languages.gold[60][1])
+    seed = [wrong, *languages.gold[100:140]]
+    judged = induce(languages.source, languages.target, seed, min_confidence=0)
+    assert wrong not in judged.lexicon
+    certain = induce(languages.source, languages.target, seed, certain_seed=True)
+    assert certain.lexicon[wrong[0]][0].target == wrong[1]
+    assert certain.lexicon[wrong[0]][0].confidence == 1

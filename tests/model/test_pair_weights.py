@@ -38,7 +38,8 @@ def edges() -> CandidateEdges:
     graph = Graph.from_edges(rows, columns, csls, (WORDS, WORDS))
     evidence = tuple(Measured.on(kind, graph.rows, graph.indices) for kind in kinds_between(*words))
     vocabularies = Vocabulary.of(words[0]), Vocabulary.of(words[1])
-    return CandidateEdges(graph, graph.weights, 0.5 + graph.weights / 2, evidence, vocabularies)
+    near = np.ones(len(graph.weights), bool)
+    return CandidateEdges(graph, graph.weights, 0.5 + graph.weights / 2, evidence, near, vocabularies)
 
 
 def pairs_of(words: np.ndarray[tuple[int], np.dtype[np.int64]]) -> RowPairs:

@@ -16,6 +16,7 @@ from bilex.methods import flat_options
 from bilex.runs.run import Run
 
 SMALL_SEED = 100
+MAX_NAMED_PAIRS = 3
 MIN_PAIRS = 100  # a lexicon of fewer is never called sound
 ADVISED_MAX_RANK = 10_000
 HEADLINES = {
@@ -64,6 +65,10 @@ def decide_verdict(figures: RunFigures, configuration: dict[str, Any]) -> Verdic
     level = combine_levels(figures, levels)
     order = (SOUND, FAILED, DOUBTFUL) if level == SOUND else (FAILED, DOUBTFUL)
     reasons = [sign.sentence for each in order for sign in signs if sign.level == each]
+    seed = configuration["seed"]
+    if levels.get("seed", SOUND) != SOUND and seed.get("contradicted"):
+        worst = ", ".join(" ".join(pair) for pair in seed["contradicted"][:MAX_NAMED_PAIRS])
+        reasons.append(f"The run contradicts the seed {seed['name']}, for example: {worst}.")
     if not figures.pairs:
         reasons = ["No pair of words was matched."]
     elif not figures.ordered:

@@ -66,7 +66,8 @@ def gather_edges(
     known = np.zeros(shape[0], bool)
     if dictionary is not None:
         known[dictionary.source] = True
-    parts, crowding = list[tuple[Indices, Indices, Floats]](), FoldCrowding(neighbours, shape)
+    parts, crowding = list[tuple[Indices, Floats, Flags]](), FoldCrowding(neighbours, shape)
+    added = np.zeros(0, np.int64) if extra is None else extra.keys(shape[1])
     for fold in range(FOLDS):
         others = trained.source % FOLDS != fold
         mapped, targets = space.source[fold::FOLDS], space.target
@@ -77,20 +78,21 @@ def gather_edges(
             targets = space.target if theta.target_map is None else unit(theta.map_target(languages.target))
         mapped = np.ascontiguousarray(mapped)
         own = np.arange(fold, shape[0], FOLDS)
-        rows, columns = edges_of_fold(fold, own[~known[own]], known, neighbours, extra)
+        rows, columns = edges_of_fold(fold, own[~known[own]], known, neighbours)
         taught = own[known[own]]
         if len(taught):
             found = engine.top_k(mapped[taught // FOLDS], targets, min(DICTIONARY_NEIGHBOURS, shape[1]))
             rows = np.concatenate([rows, np.repeat(taught, found.indices.shape[1])])
             columns = np.concatenate([columns, found.indices.ravel()])
             crowding.source[taught] = found.scores[:, :CROWDING_NEIGHBOURS].mean(axis=1)
-        keys = np.unique(rows * np.int64(shape[1]) + columns)
-        rows, columns = keys // shape[1], keys % shape[1]
-        parts.append((rows, columns, score_edges(mapped, targets, rows // FOLDS, columns)))
+        found_keys = np.unique(rows * np.int64(shape[1]) + columns)
+        keys = np.union1d(found_keys, added[added // shape[1] % FOLDS == fold])
+        cosines = score_edges(mapped, targets, keys // shape[1] // FOLDS, keys % shape[1])
+        parts.append((keys, cosines, np.isin(keys, found_keys)))
         crowding.measure(own[~known[own]], fold, mapped, targets)
-    rows, columns, cosines = (np.concatenate(each) for each in zip(*parts, strict=True))
-    order = np.argsort(rows * np.int64(shape[1]) + columns)
-    rows, columns, cosines = rows[order], columns[order], cosines[order]
+    keys, cosines, near = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.argsort(keys)
+    rows, columns, cosines, near = keys[order] // shape[1], keys[order] % shape[1], cosines[order], near[order]
     cross_fitted = 2 * cosines - crowding.source[rows] - crowding.target[columns]
     graph = Graph.from_edges(rows, columns, cross_fitted, shape)
     whole = score_edges(space.source, space.target, rows, columns)
@@ -101,6 +103,7 @@ def gather_edges(
         np.where(known[rows], cross_fitted, csls),
         np.where(known[rows], cosines, (cosines + whole) / 2),
         evidence,
+        near,
         languages.vocabularies,
     )
 
@@ -112,23 +115,16 @@ def score_edges(queries: Vectors, targets: Vectors, rows: Indices, columns: Indi
     return np.asarray(edge_scores(queries, targets, rows, columns))
 
 
-def edges_of_fold(
-    fold: int, unknown: Indices, known: Flags, neighbours: NeighbourLists, extra: RowPairs | None
-) -> tuple[Indices, Indices]:
-    """Return the edges of a fold's source words: neighbours in either direction, and the extra pairs.
+def edges_of_fold(fold: int, unknown: Indices, known: Flags, neighbours: NeighbourLists) -> tuple[Indices, Indices]:
+    """Return the edges of a fold's source words: neighbours in either direction.
 
     The neighbours of `known` words are not used; `unknown` are the other words of the fold.
     """
     back = neighbours.of_target.ravel()
     behind = np.repeat(np.arange(len(neighbours.of_target)), neighbours.of_target.shape[1])
     theirs = (back % FOLDS == fold) & ~known[back]
-    rows = [np.repeat(unknown, neighbours.of_source.shape[1]), back[theirs]]
-    columns = [neighbours.of_source[unknown].ravel(), behind[theirs]]
-    if extra is not None:
-        mine = extra.source % FOLDS == fold
-        rows.append(extra.source[mine])
-        columns.append(extra.target[mine])
-    return np.concatenate(rows), np.concatenate(columns)
+    rows = np.concatenate([np.repeat(unknown, neighbours.of_source.shape[1]), back[theirs]])
+    return rows, np.concatenate([neighbours.of_source[unknown].ravel(), behind[theirs]])
 
 
 class FoldCrowding:

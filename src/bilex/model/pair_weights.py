@@ -50,6 +50,7 @@ class CandidateEdges:
     csls: Floats
     cosine: Floats
     evidence: tuple[Measured, ...]
+    near: Flags  # neighbours; the others are edges only because they were asked for
     vocabularies: tuple[Vocabulary, Vocabulary] | None = None  # for endings and families
 
     @cached_property
@@ -74,7 +75,8 @@ class CandidateEdges:
         """Return only these edges."""
         evidence, margin = tuple(each.where(keep) for each in self.evidence), self.margin.where(keep)
         graph = self.graph.where(keep)
-        part = replace(self, graph=graph, csls=self.csls[keep], cosine=self.cosine[keep], evidence=evidence)
+        columns = {name: getattr(self, name)[keep] for name in ("csls", "cosine", "near")}
+        part = replace(self, graph=graph, evidence=evidence, **columns)
         vars(part)["margin"] = margin  # over the rivals among all edges
         return part
 
@@ -144,7 +146,7 @@ def teach(edges: CandidateEdges, start: PairWeights, nats: Floats, dictionary: R
     First the curves, then these together with endings and families, which need weights to be counted. The edges of the
     dictionary's words are weighed by what the other folds' words teach.
     """
-    known = np.isin(edges.graph.rows, dictionary.source)
+    known = np.isin(edges.graph.rows, dictionary.source) & edges.near
     own, counted = edges.where(known), nats[known]
     right = np.isin(own.graph.keys, dictionary.keys(own.graph.n_targets))
     if count_lessons(own.graph.rows, right) < MIN_LESSONS:

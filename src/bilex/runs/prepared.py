@@ -50,6 +50,8 @@ def prepare(
         kept=rows_of_pairs(found.kept, source, target),
         forbidden=rows_of_pairs(found.forbidden, source, target),
     )
+    if method.certain_seed and found.is_dictionary:
+        prior = prior.keeping(found.pairs)
     return Prepared(source, target, found, method, prior)
 
 
