@@ -48,6 +48,7 @@ SEEDS = {
     "en-fi": (*SMALL, "identical", WHOLE, "unsupervised"),
     "en-de": ("25.0", "25.1", "identical", WHOLE, "numerals"),
 }
+ONLY_SELF_TAUGHT = ("no last round", "all pairs count alike in the last round")  # the maps of a whole dictionary stay
 ONLY_TAUGHT = ("no dictionary teaches", "no endings", "no families", "no margin")
 FIGURES = ("model", "csls", "nn", "back", "entries", "precision", "expected")
 WordPairs = list[tuple[str, str]]
@@ -61,8 +62,8 @@ def changed(part: str) -> Iterator[None]:
         return (SpellingEvidence(SpellingComparison(source, target)),)
 
     patches: dict[str, tuple[str, Any]] = {
-        "no last round": ("tools.weights.refine", lambda fit, *_: fit),
-        "all pairs count alike in the last round": (
+        ONLY_SELF_TAUGHT[0]: (f"{__name__}.refine", lambda fit, *_: fit),
+        ONLY_SELF_TAUGHT[1]: (
             "bilex.model.theta.PairStatistics.weighted",
             lambda self, probability: PairStatistics(self.source, self.target, self.free),
         ),
@@ -85,8 +86,7 @@ def changed(part: str) -> Iterator[None]:
 
 PARTS = (
     "the default",
-    "no last round",
-    "all pairs count alike in the last round",
+    *ONLY_SELF_TAUGHT,
     "no spelling",
     "no frequency",
     *ONLY_TAUGHT,
@@ -166,7 +166,7 @@ def measure_all(data: Path, kept: Path, *, dev: bool) -> list[dict[str, Any]]:
         train, test = (list(read_pairs(words / f"{pair}.{part}.txt")) for part in ("0-5000", "5000-6500"))
         back = list(read_pairs(words / f"{second}-{first}.5000-6500.txt"))
         for name in seeds:
-            parts = [part for part in PARTS if (part in ONLY_TAUGHT) <= (name == WHOLE)]
+            parts = [part for part in PARTS if part not in (ONLY_SELF_TAUGHT if name == WHOLE else ONLY_TAUGHT)]
             parts = parts if name in (*SMALL, WHOLE) and pair != "en-de" else parts[:1]
             missing = [part for part in parts if not any((pair, name, part) == key(each) for each in done)]
             if not missing:
