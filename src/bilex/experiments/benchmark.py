@@ -1,7 +1,7 @@
 """``bilex benchmark``: the published suites (XLING, PanLex-BLI, MUSE), our methods and other programs side by side.
 
-A suite is a layout with its own seeds, further test lists and figures. Every figure is over the covered queries, as the
-suites count, by CSLS, for our methods and for peers alike.
+A suite is a layout with its own seeds, further test lists and figures. Every figure is over the covered queries, by
+CSLS, for our methods and for peers alike.
 """
 
 from __future__ import annotations

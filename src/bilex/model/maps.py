@@ -39,7 +39,7 @@ def procrustes(source: Vectors, target: Vectors) -> Floats:
 
 
 def procrustes_in_span(source: Vectors, target: Vectors) -> Floats:
-    """Do the same within the dimensions that the pairs span, and complete Ω outside of them."""
+    """Find Ω within the dimensions that the pairs span, and complete it outside of them."""
     count = len(source)
     with single_threaded_blas():
         (x, across_x), (y, across_y) = (np.linalg.qr(z.astype(np.float64).T, "complete") for z in (source, target))
@@ -84,7 +84,7 @@ def two_sided(config: MapConfig, source: Vectors, target: Vectors) -> tuple[Floa
 
 
 def two_sided_in_span(config: MapConfig, sides: tuple[Floats, Floats], ridges: list[float]) -> tuple[Floats, Floats]:
-    """Do the same within the dimensions that the pairs span; the others have no correlation, and so no weight."""
+    """Fit the maps within the dimensions that the pairs span; the others have no correlation, and so no weight."""
     size = min(z.shape[1] for z in sides)
     with single_threaded_blas():
         (x, whiten_x), (y, whiten_y) = (whiten_in_span(z, ridge) for z, ridge in zip(sides, ridges, strict=True))
