@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bilex.matching.graph import Graph, RowPairs
-from bilex.model.candidates import CandidatePairs, CandidateSpace
+from bilex.model.candidates import CandidatePairs, CandidateSpace, stable_order
 from bilex.search.local import LocalEngine
 from bilex.search.space import SharedSpace
 
@@ -73,6 +73,11 @@ def test_tensors_and_two_turns_give_the_same_candidates(candidates: CandidatePai
     for again in (turned.mirrored(), CandidatePairs.from_tensors(candidates.tensors(), SHAPE[1])):
         for name, tensor in again.tensors().items():
             np.testing.assert_array_equal(tensor, candidates.tensors()[name])
+
+
+def test_rows_beyond_16_bits_are_sorted_and_equal_ones_keep_their_order() -> None:
+    rows = np.random.default_rng(0).integers(0, 1 << 18, 500).repeat(2)[::-1]
+    np.testing.assert_array_equal(stable_order(rows), np.argsort(rows, kind="stable"))
 
 
 @pytest.mark.parametrize("empty", [False, True])

@@ -19,7 +19,9 @@ from bilex.errors import BilexError, BilexWarning, InputError
 from bilex.experiments.grid import run_grid
 from bilex.files.ownership import file_sha256
 from bilex.files.run_directory import run_directory
+from bilex.files.tensors import safetensors_header
 from bilex.report.page import write_report
+from bilex.search.local import LocalEngine
 from tests.languages import make_languages
 
 ODD_WORDS = ['"quoted"', "no\u00a0break", "👩‍👧", "שלום", "مرحبا", "new york", "e\u0301", "\u2028", "\\t", "'", "#"]
@@ -346,6 +348,7 @@ def doctor(saved: Path, change: Callable[[Tensors], object]) -> None:
     save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, saved / "model.safetensors")
     manifest = json.loads((saved / "run.json").read_text("utf-8"))
     manifest["files"]["model.safetensors"] = file_sha256(saved / "model.safetensors")
+    manifest.pop("words_sha256")  # as in a run of an older version
     (saved / "run.json").write_text(json.dumps(manifest) + "\n")
 
 
@@ -382,6 +385,37 @@ def test_a_tensor_that_is_not_there_is_an_error(saved: Path) -> None:
     doctor(saved, lambda tensors: tensors.pop("mu"))
     with pytest.raises(InputError, match=r"model\.safetensors: this is not a model of bilex"):
         bilex.Run.load(saved)
+
+
+def spoil(saved: Path, name: str) -> None:
+    """Change the first byte of a tensor of the model."""
+    header, offset = safetensors_header(saved / "model.safetensors")
+    with (saved / "model.safetensors").open("r+b") as file:
+        file.seek(offset + header[name]["data_offsets"][0])
+        file.write(b"?")
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_words_are_looked_up_without_reading_the_vectors(run: bilex.Run, saved: Path, reverse: bool) -> None:
+    words = (run.target if reverse else run.source).words[10:20]
+    expected = run.translate_many(words, 3, reverse=reverse)
+    searched = run.direction(reverse)[0].search(np.arange(10, 20), 3, "model", LocalEngine())
+    assert [[answer.score for answer in found] for found in expected] == searched.scores.tolist()
+    spoil(saved, "source_vectors")
+    lazy = bilex.Run.load(saved, lazy=True)
+    assert lazy.translate_many(words, 3, reverse=reverse) == expected
+    for read in (lambda: lazy.translate(words[0], retrieval="csls", reverse=reverse), lambda: bilex.Run.load(saved)):
+        with pytest.raises(InputError, match="damaged"):
+            read()
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_damaged_words_are_noticed_before_they_are_looked_up(saved: Path, old: bool) -> None:
+    if old:
+        doctor(saved, lambda tensors: tensors)
+    spoil(saved, "target_words")
+    with pytest.raises(InputError, match="damaged"):
+        bilex.Run.load(saved, lazy=True).translate("new york")
 
 
 def test_a_copy_is_as_good(saved: Path, tmp_path: Path) -> None:

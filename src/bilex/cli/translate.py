@@ -68,16 +68,18 @@ def translate(
         words = tuple(line.strip("\r\n") for line in read_lines() if line.strip())
     if not words:
         raise BilexError("no words to translate; give them as arguments or on stdin, one on each line")
-    learnt = Run.load(run)
+    learnt = Run.load(run, lazy=subwords is None)
+    vocabulary = (learnt.target if reverse else learnt.source).index
     model = None if subwords is None else learnt.subwords(subwords, reverse=reverse)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BilexWarning)  # about words without a vector: below, with the name of the run
         answers = learnt.translate_many(
             words, k, min_probability=min_probability, retrieval=retrieval, reverse=reverse, subwords=model
         )
-        missing = [word for word in words if learnt.vector(word, reverse=reverse, subwords=model) is None]
+        others = [word for word in words if word not in vocabulary]
+        missing = [word for word in others if learnt.vector(word, reverse=reverse, subwords=model) is None]
     pairs = list(zip(words, answers, strict=True))
-    listed = describe_missing(missing, (learnt.target if reverse else learnt.source).index)
+    listed = describe_missing(missing, vocabulary)
     if as_json:
         print_json({"translations": {word: [vars(answer) for answer in found] for word, found in pairs}})
     else:

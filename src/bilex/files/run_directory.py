@@ -9,9 +9,10 @@ place.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -25,7 +26,7 @@ from bilex.files.folders import new_folder, replace_folder
 from bilex.files.manifest import parse_manifest
 from bilex.files.ownership import CANDIDATES, CHECKPOINT, LEXICON, MANIFEST, MODEL, check_replaceable, file_sha256
 from bilex.files.streams import refuse_special_file
-from bilex.files.tensors import atomic_write_tensors, safetensors_header, unpack_words, words_are_short
+from bilex.files.tensors import atomic_write_tensors, map_tensor, safetensors_header, unpack_words, words_are_short
 
 MANIFEST_FORMAT = 1
 TENSORS = {  # name: type, and shape: n source words of d dimensions, m target words of e, in a space of k
@@ -44,6 +45,7 @@ TENSORS = {  # name: type, and shape: n source words of d dimensions, m target w
 OPTIONAL_TENSOR = "target_map"  # only if the target's side is mapped too
 CANDIDATE_TENSORS = {"indptr": "int64", "targets": "int32", "weights": "float32", "probability": "float32"}
 MEANS = ("source_means", "target_means")
+WORDS, WORDS_CHECKSUM = ("source_words", "target_words"), "words_sha256"
 
 
 @contextlib.contextmanager
@@ -84,9 +86,14 @@ def write_manifest(folder: Path, info: Mapping[str, Any]) -> None:
     """Write ``run.json``, last of all: it holds the checksums of the other files."""
     written = (name for name in (LEXICON, MODEL, CANDIDATES) if (folder / name).exists())
     files = {name: file_sha256(folder / name) for name in written}
-    text = json.dumps(
-        {"format": MANIFEST_FORMAT, **info, "files": files}, indent=2, ensure_ascii=False, allow_nan=False
-    )
+    tensors = map_model(folder)[0]  # a few words can then be looked up without reading all vectors
+    entries = {
+        "format": MANIFEST_FORMAT,
+        **info,
+        "files": files,
+        WORDS_CHECKSUM: words_checksum(tensors[name] for name in WORDS),
+    }
+    text = json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False)
     atomic_write_text(folder / MANIFEST, text + "\n")
 
 
@@ -171,49 +178,85 @@ def file_of_run(folder: Path, name: str) -> Path:
     return path
 
 
-def read_model(folder: Path, info: dict[str, Any]) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    """Read and check the tensors of a run, and the names of its languages."""
+def map_model(folder: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Map the tensors of a run into memory, and check their types and shapes; return the languages' names as well."""
     from safetensors import SafetensorError, safe_open
 
-    path = verified_file(folder, MODEL, info)
-    safetensors_header(path)  # for its bounds
+    path = file_of_run(folder, MODEL)
+    header, offset = safetensors_header(path)
     try:
         with safe_open(path, framework="numpy") as file:
-            stored = set(file.keys())
-            tensors = {name: file.get_tensor(name) for name in TENSORS if name in stored or name != OPTIONAL_TENSOR}
             names = dict(json.loads((file.metadata() or {}).get("names", "{}")))
-    except (SafetensorError, OSError, ValueError, TypeError, RecursionError):
+        wanted = [name for name in TENSORS if name in header or name != OPTIONAL_TENSOR]
+        tensors = {name: np.require(map_tensor(path, header[name], offset), requirements="A") for name in wanted}
+    except (SafetensorError, OSError, ValueError, TypeError, KeyError, RecursionError):
         raise InputError(path, "this is not a model of bilex", "run `bilex induce` again") from None
-    for name in tensors:
-        if not is_valid_tensor(name, tensors):
-            raise InputError(path, f"the tensor {name} does not fit the others", "run `bilex induce` again")
+    refuse_tensors(path, (name for name in tensors if not fits(name, tensors)))
     return tensors, names
 
 
-def is_valid_tensor(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
-    """Check that a tensor has its type and shape, and refers only to words that exist."""
+def check_numbers(folder: Path, tensors: dict[str, NDArray[Any]]) -> None:
+    """Check that all numbers of a model are finite, and that its rows are those of words that exist."""
+    refuse_tensors(folder / MODEL, (name for name in tensors if not holds_valid_numbers(name, tensors)))
+
+
+def refuse_tensors(path: Path, wrong: Iterable[str]) -> None:
+    """Raise if there is a name of a tensor that is wrong."""
+    for name in wrong:
+        raise InputError(path, f"the tensor {name} does not fit the others", "run `bilex induce` again")
+
+
+def fits(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
+    """Check that a tensor has its type and shape."""
     counts = {"k": tensors["mu"].size, "n": tensors["source_crowding"].size, "m": tensors["target_crowding"].size}
     counts |= {"d": sum(tensors["omega"].shape[-1:]), "e": sum(tensors.get(OPTIONAL_TENSOR, tensors["mu"]).shape[-1:])}
     tensor, (kind, shape) = tensors[name], TENSORS[name]
     if tensor.dtype != kind or counts["k"] > min(counts["d"], counts["e"]):  # the space is no larger than a language
         return False
-    if name.endswith("words"):
-        try:
-            words = unpack_words(tensor) if words_are_short(tensor) else ()
-            return len(words) == tensors[name.replace("words", "crowding")].size
-        except UnicodeDecodeError:
-            return False
-    if tensor.shape != tuple(counts[count] for count in shape):
-        return False
+    return name.endswith("words") or tensor.shape == tuple(counts[count] for count in shape)
+
+
+def holds_valid_numbers(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
+    """Check that numbers are finite, and that rows are those of words that exist."""
+    tensor = tensors[name]
     if name.endswith("nearest"):
-        others = counts["m" if name.startswith("source") else "n"]
-        return bool(((tensor >= 0) & (tensor < others)).all())
+        other = {"source_nearest": "target_crowding", "target_nearest": "source_crowding"}[name]
+        return bool(((tensor >= 0) & (tensor < tensors[other].size)).all())
     return bool(np.isfinite(tensor).all())
+
+
+def read_words(folder: Path, info: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> list[tuple[str, ...]]:
+    """Return the words of both languages, after comparing them with their own checksum; older runs have only one."""
+    packed = [tensors[name] for name in WORDS]
+    if WORDS_CHECKSUM not in info:
+        verified_file(folder, MODEL, info)
+    elif words_checksum(packed) != info[WORDS_CHECKSUM]:
+        raise damaged(folder / MODEL)
+    try:
+        words = [unpack_words(each) if words_are_short(each) else () for each in packed]
+    except UnicodeDecodeError:
+        words = [(), ()]
+    sizes = [tensors[name.replace("words", "crowding")].size for name in WORDS]
+    refuse_tensors(folder / MODEL, (name for name, w, n in zip(WORDS, words, sizes, strict=True) if len(w) != n))
+    return words
+
+
+def words_checksum(packed: Iterable[NDArray[Any]]) -> str:
+    """Return the SHA-256 of the words of both languages."""
+    total = hashlib.sha256()
+    for each in packed:
+        total.update(hashlib.sha256(each.data).digest())
+    return total.hexdigest()
 
 
 def verified_file(folder: Path, name: str, info: dict[str, Any]) -> Path:
     """Return the path of a file after comparing it with its checksum in ``run.json``."""
     path = file_of_run(folder, name)
     if file_sha256(path) != info["files"].get(name):
-        raise InputError(path, "the file is damaged or was changed after the run", "run `bilex induce` again")
+        raise damaged(path)
     return path
+
+
+def damaged(path: Path) -> InputError:
+    """Return the error for a file that is not what the run wrote."""
+    return InputError(path, "the file is damaged or was changed after the run", "run `bilex induce` again")

@@ -18,6 +18,15 @@ from bilex.files.streams import MAX_WORD_BYTES
 
 MAX_HEADER_BYTES = 1 << 20  # enough for about ten thousand tensors
 SEARCHED_BYTES = 1 << 20
+NUMPY_TYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "BF16": "<u2",  # the upper half of a float32, for which NumPy has no type
+    "I64": "<i8",
+    "I32": "<i4",
+    "U8": "u1",
+}
 
 
 def safetensors_header(path: str | os.PathLike[str]) -> tuple[dict[str, Any], int]:
@@ -43,6 +52,14 @@ def safetensors_header(path: str | os.PathLike[str]) -> tuple[dict[str, Any], in
         ) from None
     header.pop("__metadata__", None)
     return header, 8 + length
+
+
+def map_tensor(path: str | os.PathLike[str], entry: Mapping[str, Any], offset: int) -> NDArray[Any]:
+    """Map one tensor of a file whose data begins at `offset` into memory: nothing is read before it is used."""
+    kind, shape = np.dtype(NUMPY_TYPES[entry["dtype"]]), tuple(entry["shape"])
+    if 0 in shape:
+        return np.zeros(shape, kind)
+    return np.memmap(path, kind, mode="r", offset=offset + entry["data_offsets"][0], shape=shape)
 
 
 def atomic_write_tensors(

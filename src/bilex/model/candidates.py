@@ -20,6 +20,8 @@ from bilex.search.engine import Engine, Neighbours
 from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
 
 MODEL_RETRIEVAL = "model"
+Target = tuple[int, float, float | None]
+"""A target's row, its score and its probability; runs before version 0.2 have none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +87,31 @@ class CandidatePairs:
     def edges_of(self, row: int) -> Indices:
         """Return the edges of a source word, the heaviest first."""
         start, end = self.graph.indptr[row : row + 2]
-        return np.asarray(start + np.argsort(self.ranks[start:end]))
+        return np.asarray(start + np.argsort(-self.graph.weights[start:end], kind="stable"))
+
+    def listed(self, row: int) -> list[Target]:
+        """Return the candidates of a source word, the heaviest first."""
+        edges = self.edges_of(row)
+        columns = self.graph.indices[edges], self.graph.weights[edges], self.probability[edges]
+        return list(zip(*(column.tolist() for column in columns), strict=True))
 
     def mirrored(self) -> CandidatePairs:
         """Exchange source and target."""
+        return self._mirror
+
+    @cached_property
+    def _mirror(self) -> CandidatePairs:
         graph = self.graph
-        order = np.lexsort((graph.rows, graph.indices))
+        order = stable_order(graph.indices)  # the rows ascend already
         indptr = np.searchsorted(graph.indices[order], np.arange(graph.n_targets + 1))
         turned = Graph(indptr.astype(np.int64), graph.rows[order], graph.weights[order], graph.n_sources)
         return CandidatePairs(turned, self.probability[order])
+
+
+def stable_order(rows: Indices) -> Indices:
+    """Sort rows, and keep the order of equal ones: half of the bits after the other, which NumPy sorts by counting."""
+    order = np.argsort((rows & 0xFFFF).astype(np.uint16), kind="stable")
+    return np.asarray(order[np.argsort((rows[order] >> 16).astype(np.uint16), kind="stable")])
 
 
 @dataclass(frozen=True, eq=False)

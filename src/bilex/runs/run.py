@@ -20,25 +20,15 @@ from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
 from bilex.evaluation.translation import SET_THRESHOLD, Direction, Gold, TranslationScore, evaluate_translation
 from bilex.files.atomic import atomic_write_text
 from bilex.files.ownership import LEXICON
-from bilex.files.run_directory import (
-    OPTIONAL_TENSOR,
-    read_candidates,
-    read_manifest,
-    read_model,
-    run_directory,
-    verified_file,
-    write_candidates,
-    write_manifest,
-    write_model,
-)
-from bilex.files.tensors import pack_words, unpack_words
+from bilex.files.run_directory import OPTIONAL_TENSOR, run_directory, write_candidates, write_manifest, write_model
+from bilex.files.tensors import pack_words
 from bilex.lexicon.lexicon import CANDIDATE, Lexicon
 from bilex.lexicon.text import HtmlPage, html_table
 from bilex.matching.graph import RowPairs
-from bilex.model.candidates import MODEL_RETRIEVAL, CandidatePairs, CandidateSpace
+from bilex.model.candidates import MODEL_RETRIEVAL, CandidatePairs, CandidateSpace, Target
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
-from bilex.numerics.types import Indices, Vectors
+from bilex.numerics.types import Vectors
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
 from bilex.search.space import SharedSpace
@@ -50,8 +40,6 @@ from bilex.vectors.terms import Subwords, compose
 if TYPE_CHECKING:
     from bilex.confidence.verdict import Verdict
 
-Target = tuple[int, float, float | None]
-"""A target's row, its score and its probability."""
 AROUND = ("source_crowding", "target_crowding", "source_nearest", "target_nearest")
 
 
@@ -181,7 +169,7 @@ class Run:
         if isinstance(words, str) or not all(isinstance(word, str) for word in listed):
             raise BilexError(f"{words!r} is not a list of words; give strings, or one word to translate")
         words = listed
-        space, source, target = self.direction(reverse)
+        source, target = (self.target, self.source) if reverse else (self.source, self.target)
         engine, retrieval = engine or LocalEngine(), self._retrieval(retrieval)
         if min_probability is not None:
             self._required_candidates()
@@ -192,13 +180,17 @@ class Run:
         known = {word: source.index[word] for word in words if word in source}
         others = {word: self.vector(word, reverse=reverse, subwords=subwords) for word in words if word not in source}
         made = {word: vector for word, vector in others.items() if vector is not None}
-        rows = np.array([*known.values()], np.int64)
-        vectors = np.array([*made.values()], np.float32).reshape(len(made), space.source.shape[1])
-        found = likely_targets(space, rows, vectors, engine)
-        if min_probability is None:
-            found = best_targets(space, rows, vectors, found, k, retrieval, engine)
-        else:
+        rows, vectors, k = [*known.values()], [*made.values()], min(k, len(target))
+        candidates = self.candidates.mirrored() if reverse and self.candidates is not None else self.candidates
+        found = [[] if candidates is None else candidates.listed(row) for row in rows]
+        if vectors:
+            found += likely_targets(self.direction(reverse)[0], np.array(vectors), engine)
+        if min_probability is not None:
             found = [[each for each in likely if (each[2] or 0.0) >= min_probability] for likely in found]
+        elif retrieval == MODEL_RETRIEVAL and not vectors and all(len(likely) >= k for likely in found):
+            found = [likely[:k] for likely in found]  # no search: the vectors of a stored run are not even read
+        else:
+            found = best_targets(self.direction(reverse)[0], rows, vectors, found, k, retrieval, engine)
         answers = {
             word: [Translation(target.words[column], score, probability) for column, score, probability in each]
             for word, each in zip((*known, *made), found, strict=True)
@@ -235,13 +227,13 @@ class Run:
 
     def vector(self, term: str, *, reverse: bool = False, subwords: Subwords | None = None) -> Vectors | None:
         """Return the unit vector of a word or term in the shared space; None if it has none."""
-        space, words, _ = self.direction(reverse)
-        to_space = self.theta.map_target if reverse else self.theta.map_source
+        words = self.target if reverse else self.source
 
         def find(word: str) -> Vectors | None:
             if word in words:
-                return np.asarray(space.source[words.index[word]])
+                return np.asarray(self.direction(reverse)[0].source[words.index[word]])
             made = None if subwords is None else subwords(word)
+            to_space = self.theta.map_target if reverse else self.theta.map_source
             return None if made is None else np.asarray(unit(to_space(made[None]))[0])
 
         return find(term) if term in words else compose(term, find)
@@ -373,49 +365,33 @@ class Run:
         write_manifest(folder, self.info)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Run:
-        """Read a run directory."""
-        folder = Path(path)
-        info = read_manifest(folder)
-        lexicon = Lexicon.load(verified_file(folder, LEXICON, info))
-        tensors, names = read_model(folder, info)
-        source, target = (
-            Embeddings(unpack_words(tensors[f"{side}_words"]), tensors[f"{side}_vectors"], name=names.get(side, ""))
-            for side in ("source", "target")
-        )
-        theta = Theta(tensors["omega"], tensors["mu"], tensors.get(OPTIONAL_TENSOR))
-        space = SharedSpace(
-            unit(theta.map_source(source.vectors)),
-            unit(theta.map_target(target.vectors)),
-            *(tensors[name] for name in AROUND),
-        )
-        found = read_candidates(folder, info, (len(source), len(target)))
-        candidates = None
-        if found is not None:
-            candidates = CandidatePairs.from_tensors(found, len(target))
-            source, target = (
-                replace(side, means=tuple(found.get(f"{name}_means", ())))
-                for name, side in (("source", source), ("target", target))
-            )
-        return cls(source, target, theta, space, lexicon, info, candidates)
+    def load(cls, path: str | os.PathLike[str], *, lazy: bool = False) -> Run:
+        """Read a run directory, and check that it is whole.
+
+        With `lazy` each file is read and checked when something is first asked of it, which looks some words up in a
+        large run at once.
+        """
+        from bilex.runs.stored import StoredRun
+
+        run = StoredRun.open(Path(path))
+        if not lazy:
+            run.check()
+        return run
 
 
-def likely_targets(space: SharedSpace, rows: Indices, vectors: Vectors, engine: Engine) -> list[list[Target]]:
-    """Return the candidates of source words and of other unit vectors, heaviest first; none in older runs."""
+def likely_targets(space: SharedSpace, vectors: Vectors, engine: Engine) -> list[list[Target]]:
+    """Return the candidates of unit vectors that are not source words, heaviest first; none in older runs."""
     if not isinstance(space, CandidateSpace):
-        return [[] for _ in range(len(rows) + len(vectors))]
-    known, graph = space.candidates, space.candidates.graph
-    of_words = [known.edges_of(row) for row in rows.tolist()]
+        return [[] for _ in vectors]
     near, probability = space.vector_candidates(vectors, engine)
-    listed = [(graph.indices[edges], graph.weights[edges], known.probability[edges]) for edges in of_words]
-    listed += zip(near.indices, near.scores, probability, strict=True)
-    return [list(zip(*(column.tolist() for column in each), strict=True)) for each in listed]
+    listed = zip(near.indices.tolist(), near.scores.tolist(), probability.tolist(), strict=True)
+    return [list(zip(*each, strict=True)) for each in listed]
 
 
 def best_targets(
     space: SharedSpace,
-    rows: Indices,
-    vectors: Vectors,
+    rows: Sequence[int],
+    vectors: Sequence[Vectors],
     likely: list[list[Target]],
     k: int,
     retrieval: str,
@@ -423,7 +399,11 @@ def best_targets(
 ) -> list[list[Target]]:
     """Return the k best targets of source words and of other unit vectors; those that are not likely have no chance."""
     otherwise = 0.0 if isinstance(space, CandidateSpace) else None
-    searches = space.search(rows, k, retrieval, engine), space.search_vectors(vectors, k, retrieval, engine)
+    others = np.array(vectors, np.float32).reshape(len(vectors), space.source.shape[1])
+    searches = (
+        space.search(np.array(rows, np.int64), k, retrieval, engine),
+        space.search_vectors(others, k, retrieval, engine),
+    )
     ranked = [pair for each in searches for pair in zip(each.indices.tolist(), each.scores.tolist(), strict=True)]
     found = []
     for (columns, scores), candidates in zip(ranked, likely, strict=True):

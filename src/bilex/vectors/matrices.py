@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from bilex.errors import InputError
 from bilex.files.lines import WordList, is_number, split_fields
 from bilex.files.streams import MAX_WORD_BYTES, WRONG_FILE
-from bilex.files.tensors import one_line, safetensors_header, words_are_short
+from bilex.files.tensors import NUMPY_TYPES, map_tensor, one_line, safetensors_header, words_are_short
 from bilex.vectors.cleaning import Collector, Loaded, check_finite, decode_words
 
 ROWS_PER_READ = 4096
 VOCABULARY_SUFFIXES = (".vocab", ".vocab.txt", ".words", ".txt")
-BFLOAT_TYPE = "<u2"
-FLOAT_TYPES = {"F16": "<f2", "BF16": BFLOAT_TYPE, "F32": "<f4", "F64": "<f8"}
+FLOAT_TYPES = ("F16", "BF16", "F32", "F64")
 PREFERRED_NAMES = ("vectors", "embeddings")
 
 
@@ -76,18 +75,11 @@ def _open_safetensors(path: str) -> Matrix:
         problem = "no two-dimensional tensor of floats in the file"
         raise InputError(path, problem, "save the vectors as a tensor named vectors")
     entry = header[next((name for name in PREFERRED_NAMES if name in matrices), matrices[0])]
-    values = _map_tensor(path, entry, offset, FLOAT_TYPES[entry["dtype"]])
+    values = map_tensor(path, entry, offset)
     words = header.get("words")
     if words is None or words["dtype"] != "U8":
         return Matrix(values)
-    return Matrix(values, _map_tensor(path, words, offset, "u1").reshape(-1))
-
-
-def _map_tensor(path: str, entry: dict[str, Any], offset: int, dtype: str) -> NDArray[Any]:
-    shape = tuple(entry["shape"])
-    if 0 in shape:
-        return np.zeros(shape, dtype=dtype)
-    return np.memmap(path, dtype=dtype, mode="r", offset=offset + entry["data_offsets"][0], shape=shape)
+    return Matrix(values, map_tensor(path, words, offset).reshape(-1))
 
 
 def collect_matrix(
@@ -108,7 +100,7 @@ def collect_matrix(
         stop = min(start + ROWS_PER_READ, wanted)
         block = collector.reserve(stop - start)
         with np.errstate(over="ignore", invalid="ignore"):
-            if matrix.dtype == BFLOAT_TYPE:
+            if matrix.dtype == NUMPY_TYPES["BF16"]:
                 # bfloat16, for which NumPy has no type: the upper half of a float32.
                 block[:] = (matrix[start:stop].astype(np.uint32) << 16).view(np.float32)
             else:

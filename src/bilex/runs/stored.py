@@ -1,0 +1,111 @@
+"""A run in its directory: each part is read, and compared with its checksum, when it is first needed.
+
+A few words of a run of 200,000 need only its words and candidates. The vectors stay on disk, mapped into memory, until
+a search needs them; then they are checked, and mapped into the shared space.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from bilex.files.ownership import LEXICON, MODEL
+from bilex.files.run_directory import (
+    OPTIONAL_TENSOR,
+    check_numbers,
+    map_model,
+    read_candidates,
+    read_manifest,
+    read_words,
+    verified_file,
+)
+from bilex.lexicon.lexicon import Lexicon
+from bilex.model.candidates import CandidatePairs
+from bilex.model.theta import Theta
+from bilex.numerics.rows import unit
+from bilex.runs.run import AROUND, Run
+from bilex.search.space import SharedSpace
+from bilex.vectors.embeddings import Embeddings
+
+
+class StoredRun(Run):
+    """What `Run.load` returns."""
+
+    folder: Path
+
+    @classmethod
+    def open(cls, folder: Path) -> StoredRun:
+        """Read only ``run.json``."""
+        run = cls.__new__(cls)
+        vars(run).update(folder=folder, info=read_manifest(folder))
+        return run
+
+    def check(self) -> None:
+        """Read all files, and raise if one is damaged."""
+        for name in ("lexicon", "_checked_tensors", "source", "candidates"):
+            getattr(self, name)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The induced pairs."""
+        return Lexicon.load(verified_file(self.folder, LEXICON, self.info))
+
+    @cached_property
+    def _model(self) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+        return map_model(self.folder)
+
+    @cached_property
+    def _checked_tensors(self) -> dict[str, NDArray[Any]]:
+        verified_file(self.folder, MODEL, self.info)
+        check_numbers(self.folder, self._model[0])
+        return self._model[0]
+
+    @cached_property
+    def _words(self) -> list[tuple[str, ...]]:
+        return read_words(self.folder, self.info, self._model[0])
+
+    @cached_property
+    def _candidate_tensors(self) -> dict[str, NDArray[Any]] | None:
+        source, target = self._words
+        return read_candidates(self.folder, self.info, (len(source), len(target)))
+
+    @cached_property
+    def source(self) -> Embeddings:
+        """The normalised vectors of the source language."""
+        return self._language(0, "source")
+
+    @cached_property
+    def target(self) -> Embeddings:
+        """The normalised vectors of the target language."""
+        return self._language(1, "target")
+
+    def _language(self, number: int, side: str) -> Embeddings:
+        tensors, names = self._model
+        means = (self._candidate_tensors or {}).get(f"{side}_means", ())
+        vectors = tensors[f"{side}_vectors"]
+        return Embeddings(self._words[number], vectors, name=names.get(side, ""), means=tuple(means))
+
+    @cached_property
+    def candidates(self) -> CandidatePairs | None:
+        """The candidates of every word with their weights; older runs have none."""
+        tensors = self._candidate_tensors
+        return None if tensors is None else CandidatePairs.from_tensors(tensors, len(self.target))
+
+    @cached_property
+    def theta(self) -> Theta:
+        """The learnt parameters."""
+        tensors = self._checked_tensors
+        return Theta(tensors["omega"], tensors["mu"], tensors.get(OPTIONAL_TENSOR))
+
+    @cached_property
+    def space(self) -> SharedSpace:
+        """Both languages in the target's space."""
+        tensors = self._checked_tensors
+        return SharedSpace(
+            unit(self.theta.map_source(self.source.vectors)),
+            unit(self.theta.map_target(self.target.vectors)),
+            *(tensors[name] for name in AROUND),
+        )
