@@ -177,9 +177,9 @@ def spread(values: list[float]) -> str:
 
 def page(figures: list[Figures]) -> Iterator[str]:
     """Yield the lines of the tables."""
-    yield "## The default method, and its parts with and without\n"
-    machine = f"{platform.machine()}, Python {platform.python_version()}, bilex {__version__}"
-    yield f"Made by `python -m tools.accuracy` ({machine}). P@1 by CSLS on the MUSE test words, over the covered"
+    yield "## The maps, with and without their parts\n"
+    machine = f"({platform.machine()}, Python {platform.python_version()}) with **bilex {__version__}**"
+    yield f"Made by `python -m tools.accuracy` {machine}. P@1 by CSLS on the MUSE test words, over the covered"
     yield "queries; mean (lowest to highest) of five draws of 25 pairs. Each line is the default with one part changed,"
     yield "unless it names a method. [Accuracy](accuracy.md) describes the default and how its parts were chosen.\n"
     known = {each.pair for each in figures}
@@ -196,25 +196,6 @@ def page(figures: list[Figures]) -> Iterator[str]:
                 cells.append(spread([each.forth[0] for each in mine]) + fewer)
         if any(cells):
             yield f"| {case} | {' | '.join(cells)} |"
-    yield "\n### The default in both directions\n"
-    yield "| pair | seed | runs | P@1 | P@5 | P@10 | P@1 back | P@5 back | P@10 back | seconds |"
-    yield "|---|---|---|---|---|---|---|---|---|---|"
-    for pair in (pair for pair in PAIRS if pair in known):
-        for kind in ("25 pairs", WHOLE, *NAMED):
-            mine = [e for e in figures if (e.case, e.pair, e.seed) == ("the default", pair, kind)]
-            if mine:
-                columns = [spread([each.forth[k] for each in mine]) for k in range(3)]
-                columns += [spread([each.back[k] for each in mine]) for k in range(3)]
-                yield f"| {pair} | {kind} | {len(mine)} | {' | '.join(columns)} | {spread_seconds(mine)} |"
-    yield "\nSeconds are of learning, on two cores shared with other work, without reading files and writing the run."
-    for pair in pairs:
-        values = [e.forth[0] for e in figures if (e.case, e.pair, e.seed) == ("the default", pair, "25 pairs")]
-        if len(values) > DRAWS:
-            failed = sum(value < statistics.median(values) / 2 for value in values)
-            yield (
-                f"\nOf {len(values)} draws of 25 pairs on {pair}, {failed} failed (P@1 below half of the median "
-                f"{statistics.median(values):.3f}); the lowest is {min(values):.3f}."
-            )
     yield from beside_procrustes(figures)
 
 
@@ -239,12 +220,6 @@ def beside_procrustes(figures: list[Figures]) -> Iterator[str]:
                 cells += [spread([value[place] for value in values]) for place in (0, 1)]
                 cells.append(f"{min(a - b for a, b in values):+.3f}")
             yield f"| {pair} | {kind} | {len(draws)} | {' | '.join(cells)} |"
-
-
-def spread_seconds(mine: list[Figures]) -> str:
-    """Format the range of the times."""
-    seconds = sorted(each.seconds for each in mine)
-    return f"{seconds[0]:.0f}" if len(seconds) == 1 else f"{seconds[0]:.0f} to {seconds[-1]:.0f}"
 
 
 def write_section(path: Path, lines: Iterable[str], begin: str = BEGIN, end: str = END) -> None:

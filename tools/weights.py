@@ -195,11 +195,11 @@ def key(record: dict[str, Any]) -> tuple[str, str, str]:
 def page(records: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the lines of the section."""
     yield "## The weight of a pair, and its parts with and without\n"
-    yield "Made by `python -m tools.weights`. MUSE test words; mean (lowest to highest) over the draws of 25 pairs. P@1"
-    yield "by `--retrieval model`, `csls` and `nn`, and by `model` in the other direction; the entries of the lexicon,"
-    yield "the share that is right of those whose source word is covered, and their mean confidence. Errors are the"
-    yield "calibration error less what a perfect one would show by chance: of matched entries, matched and covered,"
-    yield "the best translations of all words, and of covered words.\n"
+    yield "Made by `python -m tools.weights` with **the present version**. MUSE test words; mean (lowest to highest)"
+    yield "over the draws of 25 pairs. P@1 by `--retrieval model`, `csls` and `nn`, and by `model` in the other"
+    yield "direction; the entries of the lexicon, the share that is right of those whose source word is covered, and"
+    yield "their mean confidence. Errors are the calibration error less what a perfect one would show by chance: of"
+    yield "matched entries, matched and covered, the best translations of all words, and of covered words.\n"
     yield "| pair, seed | part | model | CSLS | NN | back | entries | precision | confidence | errors | verdicts |"
     yield "|---|---|---|---|---|---|---|---|---|---|---|"
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}

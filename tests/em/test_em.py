@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bilex.em import em
-from bilex.em.context import Context, Iteration, Stopwatch
+from bilex.em.context import Context, Iteration, State, Stopwatch
 from bilex.em.em import Fit, reason_to_stop, run_em
 from bilex.matching.candidates import candidate_graph
 from bilex.matching.graph import Matching, RowPairs
@@ -165,7 +165,9 @@ def test_the_frequency_constraint_is_a_fit_to_the_frequent_words(name: str) -> N
     (source, left), (target, right) = sides[::-1] if reverse else sides
     start = Theta.from_pairs(source[left], target[right])
     method = paper(prior="one-to-many" if reverse else name)
-    few = run_em(start, source[:70], target[:70], method, Prior.configured(method.prior), Context(ENGINE))
+    few = run_em(
+        State(start, None, ()), source[:70], target[:70], method, Prior.configured(method.prior), Context(ENGINE)
+    )
     assert pairs_of(result.matching) == pairs_of(few.matching.mirrored() if reverse else few.matching)
     # A limit beyond the vocabularies is no limit.
     assert same(run_fit(data, seed, prior=name, max_rank=10**6), run_fit(data, seed, prior=name))
@@ -288,7 +290,9 @@ def test_a_converged_fit_is_a_fixed_point() -> None:
     gains = np.diff([iteration.mean_cosine for iteration in result.iterations])
     assert abs(gains[-1]) < 1e-6
     assert (np.abs(gains[:-1]) >= 1e-6).all()
-    again = run_em(result.theta, data.source, data.target, paper(max_iterations=2), Prior(), Context(ENGINE))
+    again = run_em(
+        State(result.theta, None, ()), data.source, data.target, paper(max_iterations=2), Prior(), Context(ENGINE)
+    )
     assert pairs_of(again.matching) == pairs_of(result.matching)
     np.testing.assert_allclose(again.theta.omega, result.theta.omega, atol=1e-12)
     np.testing.assert_allclose(again.theta.mu, result.theta.mu, atol=1e-12)
@@ -358,3 +362,15 @@ def test_each_side_is_mapped_once_for_each_theta(monkeypatch: pytest.MonkeyPatch
     result = run_fit(planted(13, n=60, noise=0.4), 12, map="cca", annealing=6.0)
     thetas = len(result.iterations) + 1  # the first is the seed's
     assert calls == {"source": thetas, "target": thetas}
+
+
+def test_a_decision_that_changes_nothing_moves_nothing() -> None:
+    data = planted(4, n=80, more_targets=20, noise=0.9)
+    found = run_fit(data, 6, map="cca", ridge=1.0)
+    first = RowPairs(found.matching.source[:1], found.matching.target[:1])
+    kept = run_fit(data, 6, map="cca", ridge=1.0, kept=first)
+    assert pairs_of(kept.matching) == pairs_of(found.matching)
+    assert len(kept.iterations) < len(found.iterations)
+    lost = run_fit(data, 6, map="cca", ridge=1.0, forbidden=first)
+    assert pairs_of(first)[0] not in pairs_of(lost.matching)
+    assert len(set(pairs_of(lost.matching)) ^ set(pairs_of(found.matching))) <= 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,7 @@ def test_a_dictionary_that_is_hardly_known_gets_a_warning_and_a_hint() -> None:
     for pairs, hint in (
         ([("the", "le"), *unknown], "only 1 of its 21 pairs"),
         ([("taxi", "taxi"), ("le", "the"), ("nuit", "night"), ("maison", "house")], "the other way round"),
+        ([("the", "le"), ("night", "nuit"), ("taxi", unicodedata.normalize("NFD", "été"))], "in Unicode's NFC 3"),
     ):
         with pytest.warns(CoverageWarning, match=hint):
-            find_seed(pairs, language("the", "taxi", "night", "house"), language("le", "taxi", "nuit", "maison"))
+            find_seed(pairs, language("the", "taxi", "night", "house"), language("le", "taxi", "nuit", "maison", "été"))

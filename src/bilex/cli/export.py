@@ -39,7 +39,8 @@ SEPARATOR = re.compile(r"[ \t\r\n]")
     type=click.Choice([*FORMATS, *VECTOR_FORMATS]),
     default="tsv",
     show_default=True,
-    help="The lexicon's format, or vec, bin or safetensors for vectors.",
+    metavar="FORMAT",
+    help=f"For the lexicon {', '.join(FORMATS)}; for vectors {', '.join(VECTOR_FORMATS)}.",
 )
 @click.option("-o", "--output", metavar="FILE", help="The file to write.  [default for lexicons: stdout]")
 @click.option(

@@ -108,6 +108,7 @@ def induce(
     from bilex.files.ownership import LEXICON, REPORT
     from bilex.files.run_directory import run_directory
     from bilex.induction import induce as learn
+    from bilex.numerics.compilation import compiled
     from bilex.report.page import write_report
     from bilex.runs.checkpoints import read_checkpoint
     from bilex.runs.progress import INDUCTION, show_progress
@@ -133,7 +134,8 @@ def induce(
         here, seedless = engine if job.engine == "local" else None, job.seed == UNSUPERVISED
         needed = estimate_run((job.src, job.trg), job.limit, job.method, here, seedless=seedless)
         if needed:
-            reporter.note(f"this needs {needed}")
+            first = ", and up to a minute more to compile the kernels, this first time" if compiled else ""
+            reporter.note(f"this needs {needed}{first}")
         reporter.stage(f"reading {Path(job.src).name}")
         source = load(job.src, job.limit)
         reporter.stage(f"reading {Path(job.trg).name}")

@@ -20,7 +20,7 @@ from bilex.cli.options import (
 from bilex.cli.terminal import echo
 from bilex.errors import BilexError, BilexWarning, InputError
 
-SCORES = {"model": "weight of the pair in nats", "csls": "CSLS", "nn": "cosine"}
+SCORES = {"model": "weight (in nats)", "csls": "CSLS", "nn": "cosine"}
 
 
 @click.command()
@@ -84,7 +84,8 @@ def translate(
         print_json({"translations": {word: [vars(answer) for answer in found] for word, found in pairs}})
     else:
         if sys.stdout.isatty() and not quiet:
-            echo(f"word, translation and {SCORES.get(retrieval, 'score')} (--retrieval {retrieval})", err=True)
+            likely = ", probability that it is right" if learnt.candidates is not None else ""
+            echo(f"word, translation, {SCORES.get(retrieval, 'score')}{likely} (--retrieval {retrieval})", err=True)
         for word, found in pairs:
             for answer in found:
                 likely = "" if answer.probability is None else f"{answer.probability:.4f}"

@@ -40,7 +40,7 @@ class Fit:
 
 
 def run_em(
-    theta: Theta,
+    start: State,
     source: Vectors,
     target: Vectors,
     method: Method,
@@ -48,12 +48,12 @@ def run_em(
     context: Context,
     seed: tuple[Vectors, Vectors] | None = None,
 ) -> Fit:
-    """Alternate the E-step and the M-step from θ on until convergence (Algorithm 1).
+    """Alternate the E-step and the M-step from a state's θ on until convergence (Algorithm 1).
 
     `seed` are pairs of rows that every M-step aligns besides those of the matching.
     """
     observer = Observer(context)
-    state = observer.begin(State(theta, None, ()))
+    state = observer.begin(start)
     words, matching = MappedWords(state.theta, source, target), state.matching
     e_step = E_STEPS[method.e_step.kind]
     while not (stopped := reason_to_stop(observer.iterations, method.stopping)):
@@ -153,18 +153,20 @@ def fit(
         other = fit(target, source, swapped, reverse, prior.mirrored(), context)
         return Fit(other.theta.mirrored(), other.matching.mirrored(), other.iterations, other.stopped)
     pairs = source[seed.source], target[seed.target]
-    if method.supervision == "fixed":
-        prior = prior.keeping(seed)
     frequent, e_step = slice(method.e_step.max_rank), method.e_step
-    found = run_em(
-        Theta.from_pairs(*pairs, method.map),
-        source[frequent],
-        target[frequent],
-        method,
-        prior.among_frequent(e_step.max_rank),
-        context,
-        None if method.supervision == "start" else pairs,
-    )
+    start = State(Theta.from_pairs(*pairs, method.map), None, ())
+    # Decisions come in where EM ends without them: a start with them would lead elsewhere, for reasons of its own.
+    for stage in [prior.undecided, prior] if prior.settled else [prior]:
+        found = run_em(
+            start,
+            source[frequent],
+            target[frequent],
+            method,
+            (stage.keeping(seed) if method.supervision == "fixed" else stage).among_frequent(e_step.max_rank),
+            context,
+            None if method.supervision == "start" else pairs,
+        )
+        start = State(found.theta, found.matching, ())
     beyond = max(len(source), len(target)) > (e_step.max_rank or math.inf)
     if method.evidence or not (e_step.match_all and beyond and len(found.matching)):
         return found

@@ -69,7 +69,7 @@ class HtmlPage(str):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"a page of {len(self):,} characters; save it as a file, or show it in a notebook"
+        return f"a page of {len(self):,} characters; save it with run.report('FILE.html'), or show it in a notebook"
 
     def _repr_html_(self) -> str:
         style = "width: 100%; height: 40em; border: 1px solid silver"

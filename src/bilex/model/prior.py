@@ -102,6 +102,11 @@ class Prior:
         """Whether any pair is kept or forbidden."""
         return bool(len(self.kept) or len(self.forbidden))
 
+    @property
+    def undecided(self) -> Prior:
+        """The prior without kept and forbidden pairs."""
+        return replace(self, kept=RowPairs(), forbidden=RowPairs())
+
     def apply(self, graph: Graph) -> Graph:
         """Add the prior to the weights; remove forbidden edges, and other edges of words that have their kept pair."""
         weights = self.edge_log_odds(graph.rows, graph.indices) + graph.weights

@@ -16,6 +16,8 @@ try:
 except ValueError as error:  # it reads its variables when it is imported, such as NUMBA_NUM_THREADS=0
     raise BilexError(f"numba cannot start ({error}); correct its settings in the environment (NUMBA_...)") from None
 
+compiled: list[Any] = []  # the caches of the kernels that this process had to compile
+
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return numba's decorator of that name; a kernel that cannot be kept on the disk is compiled in each process.
@@ -52,6 +54,7 @@ def forgive(kept: Any) -> None:
             return None
 
     def save_if_possible(*arguments: Any) -> None:
+        compiled.append(kept)
         try:
             save(*arguments)
         except OSError:

@@ -134,7 +134,11 @@ def iterations_left(iterations: list[Iteration], tolerance: float, max_iteration
 
 
 class TimeLeftColumn(ProgressColumn):
-    """How long the rest of the command will take, by how long it took to come here."""
+    """How long the rest of the command will take, by how long it took to come here; of one width, also when empty."""
+
+    def get_table_column(self) -> Column:
+        """Return a column that holds the longest text."""
+        return Column(width=len("999 min left"), no_wrap=True)
 
     def render(self, task: Task) -> Text:
         """Return the text, which is empty while it is too early to tell."""

@@ -55,6 +55,10 @@ class Translation:
     score: float
     probability: float | None = None
 
+    def __repr__(self) -> str:
+        probability = "" if self.probability is None else f", probability={self.probability:.4f}"
+        return f"Translation({self.word!r}, score={self.score:.4f}{probability})"
+
 
 @dataclass(frozen=True, eq=False)
 class Run:

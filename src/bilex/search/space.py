@@ -179,7 +179,7 @@ class SharedSpace:
 def check_retrieval(retrieval: str) -> None:
     """Raise if no retrieval has that name."""
     if retrieval not in RETRIEVALS:
-        raise BilexError(f"no retrieval is called {retrieval!r}; choose one of {', '.join(RETRIEVALS)}")
+        raise BilexError(f"no retrieval is called {retrieval!r}; choose one of model, {', '.join(RETRIEVALS)}")
 
 
 def whole_numbers(vectors: Vectors) -> Floats:

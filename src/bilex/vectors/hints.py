@@ -11,7 +11,8 @@ from functools import partial
 from bilex.errors import CoverageWarning
 
 LOW_COVERAGE = 0.1  # a dictionary of which less is known deserves a warning
-USUAL_COVERAGE = 0.5  # of which more is known: there is nothing to look for
+HIGH_COVERAGE = 0.9  # of which more is known: there is nothing to look for
+MIN_GAIN = 0.05  # of its pairs: another form that makes so many more known is worth a hint
 MAX_LISTED = 10
 UNICODE_FORMS: Mapping[str, Callable[[str], str]] = {
     "NFC": partial(unicodedata.normalize, "NFC"),
@@ -54,14 +55,14 @@ def coverage_hint(pairs: Sequence[tuple[str, str]], source: Collection[str], tar
         counts[name] = sum(form(s) in source and form(t) in target for s, t in pairs)
     best = max(counts, key=lambda name: counts[name])
     known = sum(s in source and t in target for s, t in pairs)
-    return f"{best} {counts[best]:,} would be" if counts[best] > 2 * known else ""
+    return f"{best} {counts[best]:,} would be" if counts[best] > known + MIN_GAIN * len(pairs) else ""
 
 
 def warn_if_little_is_known(
     name: str, pairs: Sequence[tuple[str, str]], known: int, source: Collection[str], target: Collection[str], turn: str
 ) -> None:
     """Warn about a dictionary of which the vocabularies know little, or of which they would know more otherwise."""
-    if known >= USUAL_COVERAGE * len(pairs):
+    if known >= HIGH_COVERAGE * len(pairs):
         return
     hint = coverage_hint(pairs, source, target, turn)
     if hint or known < LOW_COVERAGE * len(pairs):

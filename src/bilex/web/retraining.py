@@ -19,7 +19,7 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
-from bilex.em.context import Iteration, Reporter
+from bilex.em.context import Reporter
 from bilex.errors import BilexError
 from bilex.files.ownership import LEXICON, REPORT
 from bilex.files.run_directory import read_manifest, run_directory
@@ -28,6 +28,7 @@ from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.lexicon.reviews import UNDECIDED, Decision, WordPair
 from bilex.methods import Method
 from bilex.report.page import write_report
+from bilex.runs.progress import INDUCTION, Position, ProgressReporter
 from bilex.runs.run import Run
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Retraining:
             place = self._place
             command = [sys.executable, "-m", "bilex.web.retraining", str(self.explorer.folder.resolve()), str(place)]
             self._process = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)
-            self._state = {"state": "running", "run": place.name, "stage": "reading", "iterations": 0, "pairs": None}
+            self._state = {"state": "running", "run": place.name, "stage": "reading", "done": 0.0}
             threading.Thread(target=self._follow, args=(self._process, place), daemon=True).start()
             return dict(self._state)
 
@@ -193,20 +194,13 @@ def induced_targets(lexicon: Lexicon) -> dict[str, list[str]]:
     return found
 
 
-class JsonLinesReporter(Reporter):
+class JsonLinesReporter(ProgressReporter):
     """Prints the progress of a run as JSON, one object on a line."""
 
-    def __init__(self) -> None:
-        self.iterations = 0
-
-    def stage(self, name: str) -> None:
-        """Print the part of the work that begins."""
-        print(json.dumps({"stage": name}), flush=True)
-
-    def iteration(self, iteration: Iteration) -> None:
-        """Print the figures of a finished iteration."""
-        self.iterations += 1
-        print(json.dumps({"iterations": self.iterations, "pairs": iteration.pairs}), flush=True)
+    def show(self, what: str | None = None) -> None:
+        """Print the part of the work that begins, and how much of the whole is done."""
+        if what is not None:
+            print(json.dumps({"stage": what, "done": self.position.done}), flush=True)
 
 
 def retrain(folder: Path, place: Path, reporter: Reporter | None = None) -> Run:
@@ -249,7 +243,7 @@ def main(arguments: Iterable[str]) -> None:
     warnings.simplefilter("ignore")
     warnings.simplefilter("error", NothingMatchedWarning)
     try:
-        retrain(folder, place, JsonLinesReporter())
+        retrain(folder, place, JsonLinesReporter(Position(INDUCTION, 1e-6, 100)))
     except (BilexError, NothingMatchedWarning, OSError, MemoryError) as error:
         sys.exit(str(error) or type(error).__name__)
 

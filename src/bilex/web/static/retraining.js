@@ -44,10 +44,9 @@ function draw(found) {
   byId("retrain").disabled = found.state === "running";
   place.className = `retraining ${found.state}`;
   if (found.state === "running") {
-    const pairs = found.pairs === null ? "" : `, ${number(found.pairs)} pairs`;
     place.replaceChildren(
-      element("p", {}, `Learning again into ${found.run}: ${found.stage}, iteration ${found.iterations}${pairs}.`),
-      element("progress", { "aria-label": "Learning again" }),
+      element("p", {}, `Learning again into ${found.run}: ${found.stage}.`),
+      element("progress", { "aria-label": "Learning again", max: 1, value: found.done ?? 0 }),
     );
   } else if (found.state === "failed") {
     place.replaceChildren(element("p", {}, `Learning again failed: ${found.error}`));

@@ -86,7 +86,7 @@ function describe(found) {
       element("p", {}, `${names[found.side]}, ${rank(found)}`, ...elsewhere(found)),
     ),
     matched(found, other),
-    ...(found.hub?.hub ? [hub(found)] : []),
+    ...(found.hub?.hub && !found.entries.some((entry) => entry.mutual) ? [hub(found)] : []),
     element(
       "div",
       { class: "lists" },
