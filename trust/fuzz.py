@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import save_file
 
 import bilex
 from bilex.evaluation.similarity import MAX_PAIRS
@@ -132,6 +133,7 @@ def measure(rows: int) -> list[list[Any]]:
             ("a.npy", "vectors"),
             ("half.npy", "vectors"),
             ("a.safetensors", "vectors"),
+            ("model2vec", "vectors"),
             ("dictionary", "pairs"),
             ("dictionary.csv", "pairs"),
             ("dictionary.jsonl", "pairs"),
@@ -139,7 +141,7 @@ def measure(rows: int) -> list[list[Any]]:
             ("similarity", "similarity"),
             ("run", "run"),
         ):
-            size = sum(path.stat().st_size for path in files_of(Path(folder) / name)) / 2**20
+            size = sum(file.stat().st_size for file in files_of(Path(folder) / name)) / 2**20
             verdict = guard.open(reader, Path(folder) / name)
             assert not verdict.error, verdict
             table.append([name, round(size, 1), round((verdict.megabytes - before) / size, 2)])
@@ -148,8 +150,9 @@ def measure(rows: int) -> list[list[Any]]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the path of a file, or those of the files of a run."""
-    return [*path.iterdir()] if path.is_dir() else [path]
+    """Return the paths of what is read: a file with its vocabulary, or the files of a run."""
+    vocabulary = path.with_suffix(".vocab") if path.suffix == ".npy" else path
+    return [*path.iterdir()] if path.is_dir() else [*{path, vocabulary}]
 
 
 def make_files(folder: Path, rows: int) -> None:
@@ -162,6 +165,10 @@ def make_files(folder: Path, rows: int) -> None:
     bilex.induce(few, few, method="ruder2018", max_iterations=1).save(folder / "run")
     for name in ("a.vec", "a.bin", "a.safetensors"):
         made.save(folder / name)
+    (folder / "model2vec").mkdir()
+    save_file({"embeddings": vectors}, folder / "model2vec" / "model.safetensors")
+    vocabulary = {"model": {"vocab": {word: row for row, word in enumerate(words)}}}
+    (folder / "model2vec" / "tokenizer.json").write_text(json.dumps(vocabulary))
     matrix = np.concatenate([vectors, vectors[: rows // 10]])
     model = fasttext_model([word.encode() for word in words], matrix.tobytes(), DIMENSION, rows // 10)
     (folder / "fasttext.bin").write_bytes(model)

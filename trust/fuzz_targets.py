@@ -271,7 +271,7 @@ def read_freedict(reader: Reader, data: bytes) -> None:
 def read_similarity(reader: Reader, data: bytes) -> None:
     from bilex.evaluation.similarity import read_similarity_set
 
-    pairs = read_similarity_set(reader.write("a.txt", data))
+    pairs = list(read_similarity_set(reader.write("a.txt", data)))
     assert pairs and all(np.isfinite(score) for _, _, score in pairs)
 
 

@@ -73,7 +73,7 @@ def readers() -> dict[str, Callable[[str], object]]:
         "vectors": lambda path: bilex.load(path, limit=None),
         "vocabulary": lambda path: bilex.load(path, vocabulary=Path(path).with_suffix(".vocab")),
         "pairs": read_pairs,
-        "similarity": read_similarity_set,
+        "similarity": lambda path: sum(1 for _ in read_similarity_set(path)),
         "run": Run.load,
         "lexicon": Lexicon.load,
         "toml": read_toml,
@@ -111,6 +111,7 @@ def in_a_fork(read: Callable[[str], object], path: str) -> Verdict:
 def warm_up(known: dict[str, Callable[[str], object]]) -> None:
     """Import what the readers import, by reading small valid files."""
     import bilex
+    from trust.fuzz_targets import fasttext_model
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -118,6 +119,8 @@ def warm_up(known: dict[str, Callable[[str], object]]) -> None:
         vectors = bilex.load(folder / "a.vec")
         vectors.save(folder / "a.safetensors")
         bilex.load(folder / "a.safetensors")
+        (folder / "a.bin").write_bytes(fasttext_model([b"a", b"b"], bytes(range(1, 17)), 1, 2))
+        bilex.load(folder / "a.bin")
         (folder / "pairs").write_text("a b\n")
         known["pairs"](str(folder / "pairs"))
     gc.collect()

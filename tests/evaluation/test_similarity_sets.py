@@ -14,7 +14,7 @@ from tests.vectors.helpers import write
 
 def fails(path: Path, pattern: str, line: int | None = None) -> None:
     with pytest.raises(InputError, match=pattern) as caught:
-        read_similarity_set(path)
+        list(read_similarity_set(path))
     assert caught.value.line == line
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
@@ -35,7 +35,7 @@ def test_gzipped(tmp_path: Path) -> None:
 
 
 def test_a_header_is_skipped(tmp_path: Path) -> None:
-    assert read_similarity_set(write(tmp_path, "\nword1\tword2\tScore\na\tb\t1\n")) == [("a", "b", 1.0)]
+    assert list(read_similarity_set(write(tmp_path, "\nword1\tword2\tScore\na\tb\t1\n"))) == [("a", "b", 1.0)]
 
 
 def test_a_header_can_only_come_first(tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_a_set_that_no_people_have_judged_is_refused(tmp_path: Path) -> None:
 
 def test_repairs_are_counted(tmp_path: Path) -> None:
     with pytest.warns(BilexWarning) as caught:
-        pairs = read_similarity_set(write(tmp_path, b"\xef\xbb\xbfa\tb\t1\r\nc\td\t2\r\n"))
-    assert pairs[:] == [("a", "b", 1.0), ("c", "d", 2.0)]
+        pairs = list(read_similarity_set(write(tmp_path, b"\xef\xbb\xbfa\tb\t1\r\nc\td\t2\r\n")))
+    assert pairs == [("a", "b", 1.0), ("c", "d", 2.0)]
     assert [str(warning.message).split(": ")[-1] for warning in caught] == [
         "byte order mark at the start left out",
         "2 Windows line ends (CRLF) read as line ends",

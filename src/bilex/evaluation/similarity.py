@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -108,25 +109,27 @@ def evaluate_similarity(
 ) -> SimilarityScore:
     """Score the space on a similarity set: a file, or (source term, target term, score) triples."""
     if isinstance(pairs, str | os.PathLike):
-        name, triples = os.fspath(pairs), read_similarity_set(pairs)
+        name, pairs = os.fspath(pairs), read_similarity_set(pairs)
     else:
-        name, triples = "the similarity set", list(pairs)
+        name = "the similarity set"
     space, source, target = direction
     left, right = Terms(source, space.source), Terms(target, space.target)
-    cosines, covered = np.zeros(len(triples)), np.zeros(len(triples), np.bool_)
+    gold, cosines = array("d"), array("d")
     composed = folded = foldable = 0
     missing: dict[str, None] = {}
-    for number, (ours, theirs, _) in enumerate(triples):
+    for ours, theirs, score in pairs:
         first, second = left.find(ours, fold_case), right.find(theirs, fold_case)
+        gold.append(score)
+        cosines.append(math.nan if first is None or second is None else first.vector @ second.vector)
         if first is not None and second is not None:
-            covered[number], cosines[number] = True, first.vector @ second.vector
             composed += first.composed + second.composed
             folded += first.folded + second.folded
             continue
         missing |= {term: None for term, found in ((ours, first), (theirs, second)) if found is None}
         foldable += left.find(ours, True) is not None and right.find(theirs, True) is not None
-    gold = np.array([score for _, _, score in triples], float)
-    return SimilarityScore(name, gold, cosines, covered, composed, folded, tuple(missing), foldable)
+    covered = ~np.isnan(cosines)
+    ours_or_zero = np.where(covered, cosines, 0)
+    return SimilarityScore(name, np.array(gold), ours_or_zero, covered, composed, folded, tuple(missing), foldable)
 
 
 class Term(NamedTuple):
@@ -187,29 +190,28 @@ def average_ranks(values: Floats | Indices) -> Floats:
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse])
 
 
-def read_similarity_set(path: str | os.PathLike[str]) -> list[SimilarityPair]:
-    """Read a similarity set, plain or gzipped: two terms and a score on each line, separated by tabs.
+def read_similarity_set(path: str | os.PathLike[str]) -> Iterator[SimilarityPair]:
+    """Yield the pairs of a similarity set, plain or gzipped: two terms and a score on each line, separated by tabs.
 
     Blank lines are skipped, and so is a header, recognised by the name of its third column. A pair that occurs again
     counts again.
     """
     lines = WordList(path)
-    pairs: list[SimilarityPair] = []
-    header_allowed = True
+    count, header_allowed = 0, True
     for number, line in lines:
         fields = [field.strip(b" ") for field in line.split(b"\t")]
         if not any(fields):
             continue
         is_header = len(fields) == 3 and fields[2].decode("utf-8", "replace").lower() in SCORE_NAMES
         if not (header_allowed and is_header):
-            pairs.append(similarity_pair(lines.path, number, fields))
+            yield similarity_pair(lines.path, number, fields)
+            count += 1
         header_allowed = False
-        if len(pairs) > MAX_PAIRS:
+        if count > MAX_PAIRS:
             raise InputError(lines.path, f"more than {MAX_PAIRS:,} pairs", "check that it is the right file")
-    if not pairs:
+    if not count:
         raise InputError(lines.path, "no pair in the file", "put two terms and a score on each line, separated by tabs")
     lines.warn()
-    return pairs
 
 
 def similarity_pair(path: str, number: int, fields: list[bytes]) -> SimilarityPair:

@@ -5,6 +5,7 @@ Files are mapped, never unpickled, and converted to float32 a block at a time.
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -108,6 +109,8 @@ def collect_matrix(
         check_finite(path, block, start + 1)
         decoded = [word if isinstance(word, str) else decode_words([word])[0] for word in words[start:stop]]
         collector.keep(decoded, np.arange(start + 1, stop + 1))
+        if isinstance(matrix.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            matrix.base.madvise(mmap.MADV_DONTNEED)  # the pages that were read, which would add the file's size
     return collector.finish(tuple(paths), repairs)
 
 

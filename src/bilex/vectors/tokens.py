@@ -84,7 +84,7 @@ class ChosenRows:
     """Some rows of a mapped matrix, as a matrix that is copied only a slice at a time."""
 
     def __init__(self, matrix: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        self.matrix, self.rows = matrix, rows
+        self.matrix, self.rows, self.base = matrix, rows, matrix.base
         self.dtype, self.shape = matrix.dtype, (len(rows), matrix.shape[1])
 
     def __getitem__(self, part: slice) -> NDArray[Any]:
