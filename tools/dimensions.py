@@ -32,11 +32,11 @@ def main(data: Path) -> None:
     english, french = load(data / "en.vec.gz"), load(data / "fr.vec.gz")
     train, gold = (tuple(read_pairs(data / "dictionaries" / f"en-fr.{part}.txt")) for part in ("0-5000", "5000-6500"))
     print("| seed | 300 | 100 |\n|---|---:|---:|")
-    for name in ("identical", "25", "5000"):
+    for name in ("25", "5000", "identical"):
         seed = seed_pairs(name, english, french, train) if name != "identical" else name
         sides = (french, principal_components(french))
         found = [induce(english, side, seed).evaluate(gold).figures()["p@1"] for side in sides]
-        print(f"| {name} | {found[0]:.3f} | {found[1]:.3f} |")
+        print(f"| {name} | {found[0]:.3f} | {found[1]:.3f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ FILES = {
     "paper": ("embeddings/en.emb.txt", "embeddings/it.emb.txt.gz", "dictionaries/en-it.test.txt"),
     "muse": ("wiki.en.vec", "wiki.es.vec", "crosslingual/dictionaries/en-es.5000-6500.txt"),
     "xling": ("wiki.en.vec", "wiki.de.vec", "bli_datasets/en-de/yacle.test.freq.2k.en-de.tsv"),
-    "panlex": ("cc.bg.300.vec", "cc.ca.300.vec", "bg-l2/bg-ca.test.2000.cc.trans"),
+    "panlex": ("cc.bg.300.vec", "cc.ca.300.vec", "all/bg-ca/bg-ca.test.2000.cc.trans"),
     "shared": ("en-books-law.vec.gz", "de-books-law.vec.gz", "dictionaries/en-de.5000-6500.txt"),
 }
 
