@@ -1,14 +1,18 @@
-"""Models of the hub, in a stand-in of its cache: fetched once, pinned, found without the network; and their formats."""
+"""Models of the hub, which the real huggingface-hub asks a stand-in for: fetched, pinned, found without the network."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
+from safetensors.numpy import save, save_file
 
 import bilex
 from bilex.errors import BilexError, InputError
@@ -22,34 +26,63 @@ COMMITS = {"main": "a" * 40, "old": "b" * 40}
 MODEL = fasttext_model([b"the", b"of"], np.arange(12, dtype=np.float32).tobytes(), 2, 4)
 HUB = {
     "facebook/fasttext-xx-vectors": {"README.md": b"", "model.bin": MODEL},
+    "minishlab/potion": {
+        "model.safetensors": save({"embeddings": np.ones((2, 3), np.float32)}),
+        "tokenizer.json": b'{"model":{"vocab":{"house":0,"tree":1}}}',
+        "config.json": b"{}",
+    },
+    "neuml/static": {
+        "model.safetensors": save({"vectors": np.ones((2, 3), np.float32)}),
+        "vocab.json": b'{"house":0,"tree":1}',
+    },
     "someone/several": {"a.vec": b"1 1\na 1\n", "b.vec": b"1 1\nb 1\n"},
     "someone/none": {"README.md": b""},
 }
 
 
+class StandIn(BaseHTTPRequestHandler):
+    """Answers huggingface-hub as the hub does: what a repository is, its files, and their content."""
+
+    def do_GET(self) -> None:
+        _, *parts = urlsplit(self.path).path.split("/")
+        place = 2 if parts[0] == "api" else 0
+        repository, rest = "/".join(parts[place : place + 2]), parts[place + 2 :]
+        files = HUB.get(repository, {})
+        commit = COMMITS.get(rest[1] if len(rest) > 1 else "main", "".join(rest[1:2]))
+        if rest[:1] == ["resolve"] and files:
+            return self.answer(files["/".join(rest[2:])], commit)
+        tree = [{"type": "file", "path": name, "size": len(file), "oid": "0"} for name, file in files.items()]
+        info = {"id": repository, "sha": commit, "siblings": [{"rfilename": name} for name in files]}
+        return self.answer(json.dumps(tree if rest[:1] == ["tree"] else info).encode(), commit, 200 if files else 404)
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def answer(self, body: bytes, commit: str, status: int = 200) -> None:
+        self.send_response(status)
+        self.send_header("ETag", f'"{hashlib.sha256(body).hexdigest()}"')
+        self.send_header("X-Repo-Commit", commit)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A stand-in for the hub: its cache here, and a download that writes files there as huggingface-hub does."""
-    hub = pytest.importorskip("huggingface_hub")
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-
-    def model_info(_: object, repository: str, revision: str | None = None) -> SimpleNamespace:
-        if repository not in HUB:
-            raise ValueError("no such repository")
-        siblings = [SimpleNamespace(rfilename=name) for name in HUB[repository]]
-        return SimpleNamespace(sha=COMMITS.get(revision or "main", revision), siblings=siblings)
-
-    def snapshot_download(repository: str, revision: str, allow_patterns: list[str], cache_dir: Path) -> None:
-        folder = cache_dir / f"models--{repository.replace('/', '--')}"
-        for name in allow_patterns:
-            for place in (folder / "blobs" / name, folder / "snapshots" / revision / name):
-                place.parent.mkdir(parents=True, exist_ok=True)
-            (folder / "blobs" / name).write_bytes(HUB[repository][name])
-            (folder / "snapshots" / revision / name).symlink_to(folder / "blobs" / name)
-
-    monkeypatch.setattr(hub.HfApi, "model_info", model_info)
-    monkeypatch.setattr(hub, "snapshot_download", snapshot_download)
-    return tmp_path
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A stand-in for the hub, which huggingface-hub itself asks, and a cache of its own."""
+    constants = pytest.importorskip("huggingface_hub.constants")
+    with ThreadingHTTPServer(("127.0.0.1", 0), StandIn) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, address)
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(constants, "ENDPOINT", address)
+        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+        yield tmp_path
+        server.shutdown()
 
 
 def test_a_model_is_fetched_once_and_found_without_the_network(
@@ -71,6 +104,13 @@ def test_a_model_is_fetched_once_and_found_without_the_network(
     hub = pytest.importorskip("huggingface_hub")
     assert hub.try_to_load_from_cache(name, "model.bin", cache, revision="bilex") == found["path"]
     assert not (cache / "models--facebook--fasttext-xx-vectors" / "blobs" / "README.md").exists()
+
+
+@pytest.mark.parametrize("name", ["minishlab/potion", "neuml/static"])
+def test_a_matrix_is_fetched_with_its_tokens(cache: Path, name: str) -> None:
+    fetched = fetch_model(name)
+    assert fetched.path.is_dir() and {file.name for file in fetched.path.iterdir()} == set(HUB[name])
+    assert bilex.load(f"hf://{name}").words == ("house", "tree") and cache in fetched.path.parents
 
 
 def test_a_revision_is_pinned(cache: Path) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import os
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -108,23 +108,25 @@ def evaluate_similarity(
     fold_case: bool = False,
 ) -> SimilarityScore:
     """Score the space on a similarity set: a file, or (source term, target term, score) triples."""
+    triples: Iterable[SimilarityPair]
     if isinstance(pairs, str | os.PathLike):
-        name, pairs = os.fspath(pairs), read_similarity_set(pairs)
+        name, triples = os.fspath(pairs), read_similarity_set(pairs)
     else:
-        name = "the similarity set"
+        name, triples = "the similarity set", pairs
     space, source, target = direction
     left, right = Terms(source, space.source), Terms(target, space.target)
     gold, cosines = array("d"), array("d")
     composed = folded = foldable = 0
     missing: dict[str, None] = {}
-    for ours, theirs, score in pairs:
+    for ours, theirs, score in triples:
         first, second = left.find(ours, fold_case), right.find(theirs, fold_case)
         gold.append(score)
-        cosines.append(math.nan if first is None or second is None else first.vector @ second.vector)
         if first is not None and second is not None:
+            cosines.append(float(first.vector @ second.vector))
             composed += first.composed + second.composed
             folded += first.folded + second.folded
             continue
+        cosines.append(math.nan)
         missing |= {term: None for term, found in ((ours, first), (theirs, second)) if found is None}
         foldable += left.find(ours, True) is not None and right.find(theirs, True) is not None
     covered = ~np.isnan(cosines)

@@ -64,13 +64,15 @@ def read_model_folder(
     matrix, rows = _matrix(folder / MATRIX, tokens, folder / name)
     marked = whole_words(tokens, special)
     paths = [str(folder / MATRIX), str(folder / name)]
-    repairs = [f"{len(tokens) - len(marked)} tokens that are not whole words left out"] if marked else []
+    pieces = len(tokens) - len(marked)
+    repairs = [f"{pieces} tokens that are not whole words left out"] if pieces else []
     beside = Path(f"{folder}.words")
     vocabulary = beside if vocabulary is None and beside.is_file() else vocabulary
     if vocabulary is not None:
         listed, more = read_vocabulary(os.fspath(vocabulary))
         wanted = list(dict.fromkeys(word.decode("utf-8", "replace") for word in listed))
-        repairs += [*more, f"{sum(word not in marked for word in wanted)} words of the list are no tokens, left out"]
+        unknown = sum(word not in marked for word in wanted)
+        repairs += [*more, *([f"{unknown} words of the list are no tokens, left out"] if unknown else [])]
         marked = {word: marked[word] for word in wanted if word in marked}
         paths.append(os.fspath(vocabulary))
     if not marked:
