@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help install demo test coverage lint docs bench trust results lock audit dist clean
+.PHONY: help install demo test lowest coverage lint docs bench trust results lock audit smoke dist clean
 
 help:
 	@echo "make demo     learn an English-French lexicon from the shipped vectors"
 	@echo "make test     run the tests"
+	@echo "make lowest   run the tests with the oldest packages that are allowed"
 	@echo "make coverage run the tests and count the lines and branches that none of them reaches"
 	@echo "make lint     check style, types and layers"
 	@echo "make docs     build the documentation site in build/docs"
@@ -15,6 +16,7 @@ help:
 	@echo "make results  measure on the shared data and write docs/results.md"
 	@echo "make lock     write requirements-dev.lock again, from pyproject.toml"
 	@echo "make audit    look for known vulnerabilities in the locked packages"
+	@echo "make smoke    build the packages and try the wheel in an empty environment"
 	@echo "make dist     build the packages and their bill of materials in dist"
 	@echo "make install  make .venv with bilex and all that developing it needs"
 
@@ -49,6 +51,13 @@ test: .venv/developing
 	$(BIN)/python -m tests.compile_kernels
 	$(BIN)/python -m pytest -n auto --dist worksteal --durations=15 --junitxml=build/tests.xml
 
+# The oldest packages that pyproject.toml allows, on this Python.
+lowest: .venv/releasing
+	$(PYTHON) -m venv build/lowest
+	$(BIN)/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct --editable '.[dev]'
+	build/lowest/bin/python -m tests.compile_kernels
+	build/lowest/bin/python -m pytest -n auto --dist worksteal
+
 coverage: .venv/developing
 	$(BIN)/python -m trust branches; status=$$?; \
 	COVERAGE_FILE=build/coverage/data $(BIN)/coverage report --fail-under=0; exit $$status
@@ -58,6 +67,8 @@ lint: .venv/developing
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/zizmor --offline --quiet --no-progress .github
 
 docs: .venv/documenting
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
@@ -82,6 +93,11 @@ lock: .venv/releasing
 
 audit: .venv/releasing
 	$(BIN)/pip-audit --disable-pip --strict --requirement requirements-dev.lock
+
+smoke: .venv/developing .venv/releasing
+	rm -rf build/smoke
+	$(BIN)/python -m build --outdir build/smoke
+	$(BIN)/python -m tools.wheel build/smoke/*.whl
 
 # The bill of materials is that of an environment with nothing but bilex and what it needs.
 dist: .venv/releasing

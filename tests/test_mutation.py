@@ -66,7 +66,7 @@ def test_long_lines_are_cut_down_to_the_fault() -> None:
 
 def test_faults_are_noticed_in_forks() -> None:
     """A short version of the long trial."""
-    result = run(quick=True)
+    result = run(short=True)
     assert result["ok"] and result["figures"]["faults tried"] == result["figures"]["noticed"] == 2
 
 

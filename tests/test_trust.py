@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import trust
+from bilex import __version__
 from trust import __main__ as command
 from trust import branches
 from trust.page import page
@@ -23,26 +24,35 @@ def result() -> dict[str, Any]:
         "title": "Fires",
         "about": "The house was set on fire.",
         "when": "2001-02-03",
+        "version": "0.1",
+        "commit": "abc1234",
         "machine": "2 cores",
         "seconds": 1234,
         "ok": True,
-        "figures": {"fires": 1000, "put out | left": 0.25},
-        "tables": [{"title": "By room", "columns": ["room", "fires"], "rows": [["hall", 1000]]}],
+        "figures": {"fires": 1000, "put out": 0.25},
+        "tables": [{"title": "By room", "shown": 1, "columns": ["room", "fires"], "rows": [["hall", 1000]]}],
     }
 
 
 def test_the_page_is_written_from_the_figures() -> None:
     results = json.loads((DOCS / "trust.json").read_text("utf-8"))
     assert list(results) == [name for name in trust.PARTS if name in results]
-    assert (DOCS / "trust.md").read_text("utf-8") == page(results)
+    assert (DOCS / "trust.md").read_text("utf-8") == page(results, __version__)
 
 
-def test_a_page_holds_all_figures(result: dict[str, Any]) -> None:
-    text = page({"fires": result})
-    for line in ("## Fires", "Passed: 2001-02-03, 2 cores, 1,234 s.", "| fires | 1,000 |", "| hall | 1,000 |"):
-        assert f"\n{line}\n" in text
-    assert "| put out \\| left | 0.25 |" in text
-    assert "**Failed**" in page({"fires": {**result, "ok": False}})
+def test_the_page_fits_on_two_screens() -> None:
+    lines = (DOCS / "trust.md").read_text("utf-8").splitlines()
+    assert len(lines) <= 80
+    assert max(map(len, lines)) <= 125
+
+
+def test_a_page_holds_all_figures_and_what_is_older(result: dict[str, Any]) -> None:
+    text = page({"fires": result}, "0.1")
+    for words in ("Passed on bilex 0.1, commit abc1234 (", "fires: 1,000; put out: 0.25.", "By room: hall 1,000."):
+        assert words in text.replace("\n", " ")
+    assert "Not run on" not in text
+    assert "Not run on 0.2" in page({"fires": result}, "0.2")
+    assert "**Failed**" in page({"fires": {**result, "ok": False}}, "0.1")
 
 
 def test_parts_are_run_and_kept_and_a_failure_is_shown(
@@ -51,12 +61,12 @@ def test_parts_are_run_and_kept_and_a_failure_is_shown(
     monkeypatch.setattr(command, "PARTS", ("fires", "floods"))
     ran: list[tuple[str, bool]] = []
 
-    def try_part(name: str, *, quick: bool, **_: object) -> dict[str, Any]:
-        ran.append((name, quick))
+    def try_part(name: str, *, short: bool, **_: object) -> dict[str, Any]:
+        ran.append((name, short))
         return {**result, "ok": name == "fires"}
 
     monkeypatch.setattr(command, "try_part", try_part)
-    assert command.main(["floods", "--quick", "--output", str(tmp_path)]) == 1
+    assert command.main(["floods", "--short", "--output", str(tmp_path)]) == 1
     assert not list(tmp_path.iterdir())
     assert command.main(["fires", "--output", str(tmp_path)]) == 0
     assert command.main(["floods", "--output", str(tmp_path)]) == 1
@@ -89,4 +99,4 @@ def test_lines_and_branches_are_added_up_by_package() -> None:
 
 
 def test_coverage_of_one_module() -> None:
-    assert branches.run(quick=True)["figures"]["share of both"] == "100.0%"
+    assert branches.run(short=True)["figures"]["share of both"] == "100.0%"

@@ -17,8 +17,11 @@ from typing import Any
 
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --disable-dev-shm-usage --hide-scrollbars"
+    "--disable-component-update --disable-sync --disable-dev-shm-usage --hide-scrollbars --window-size=1280,900"
 )
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+STARTS = 3
 PLACE = Path("docs/screenshots")
 WIDE, PHONE, SMALL = (1280, 900), (390, 844), (320, 640)
 PICTURES = (  # file, part of the explorer or none for the report, size, dark, what must be there
@@ -34,14 +37,22 @@ PICTURES = (  # file, part of the explorer or none for the report, size, dark, w
 
 @contextmanager
 def browser() -> Iterator[Any]:
-    """Open a headless browser."""
+    """Open a headless browser that keeps its log; its start, and nothing else, is tried again."""
     from selenium import webdriver
+    from selenium.common.exceptions import WebDriverException
 
     options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
+    options.binary_location = BROWSER or ""
     for flag in FLAGS.split():
         options.add_argument(flag)
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    for left in reversed(range(STARTS)):
+        try:
+            driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+            break
+        except WebDriverException:
+            if not left:
+                raise
     try:
         yield driver
     finally:

@@ -1,4 +1,4 @@
-"""Run the long tests: ``make trust``, or ``python -m trust [NAME...]``."""
+"""Run the long tests: ``make trust``, or ``python -m trust [NAME...]``; with ``--short`` some minutes of each."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import platform
+import subprocess
 import sys
 import time
 from importlib import import_module
@@ -18,22 +19,32 @@ from bilex.version import __version__
 from trust import PARTS
 from trust.page import page
 
+ROOT = Path(__file__).parent.parent
 JSON, PAGE = "trust.json", "trust.md"
 
 
-def try_part(name: str, *, quick: bool = False, **fuzzing: Any) -> dict[str, Any]:
+def try_part(name: str, *, short: bool = False, **fuzzing: Any) -> dict[str, Any]:
     """Run a part, and return its result with the place and the time; `fuzzing` are options of the fuzzer."""
     module = import_module(f"trust.{name}")
     started = time.perf_counter()
-    result: dict[str, Any] = module.run(quick, **(fuzzing if name == "fuzz" else {}))
+    result: dict[str, Any] = module.run(short, **(fuzzing if name == "fuzz" else {}))
     return {
         "title": module.TITLE,
         "about": inspect.getdoc(module),
         "when": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}, bilex {__version__}",
+        "version": __version__,
+        "commit": commit(),
+        "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}",
         "seconds": round(time.perf_counter() - started),
         **result,
     }
+
+
+def commit() -> str | None:
+    """Return the commit that is tried, with a plus if the code was changed since; none outside a repository."""
+    command = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return ended.stdout.strip() or None
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -47,15 +58,15 @@ def write(folder: Path, results: dict[str, Any]) -> None:
     """Write the results and the page, parts in their order."""
     results = {name: results[name] for name in PARTS if name in results}
     (folder / JSON).write_text(json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
-    (folder / PAGE).write_text(page(results), "utf-8")
+    (folder / PAGE).write_text(page(results, __version__), "utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the chosen parts, or all; keep the results of the others."""
     parser = argparse.ArgumentParser(prog="python -m trust", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to try; all of {', '.join(PARTS)} if none")
-    parser.add_argument("--quick", action="store_true", help="a short version: shows that it runs, writes nothing")
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent.parent / "docs", metavar="FOLDER")
+    parser.add_argument("--short", action="store_true", help="some minutes instead of hours; writes nothing")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs", metavar="FOLDER")
     parser.add_argument("--corpus", type=Path, metavar="FOLDER", help="where the fuzzer keeps what it has done so far")
     parser.add_argument("--executions", type=int, default=10**6, metavar="N", help="of each reader, in all its runs")
     options = parser.parse_args(arguments)
@@ -63,10 +74,10 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"no part is called {', '.join(sorted(unknown))}; choose from {', '.join(PARTS)}")
     failed = False
     for name in options.names or PARTS:
-        result = try_part(name, quick=options.quick, corpus=options.corpus, executions=options.executions)
+        result = try_part(name, short=options.short, corpus=options.corpus, executions=options.executions)
         print(f"{name}: {'ok' if result['ok'] else 'FAILED'} {json.dumps(result['figures'])}")
         failed |= not result["ok"]
-        if not options.quick:
+        if not options.short:
             write(options.output, {**read(options.output), name: result})
     return int(failed)
 

@@ -31,9 +31,9 @@ RESULTS = ROOT / "build" / "mutation.jsonl"
 UNKNOWN_REASON = "not examined yet"
 
 
-def run(quick: bool) -> dict[str, Any]:
-    """Try every mutant, continuing where the last run stopped; if `quick`, a few of the smallest module."""
-    if quick:
+def run(short: bool) -> dict[str, Any]:
+    """Try every mutant, continuing where the last run stopped; if `short`, a few of the smallest module."""
+    if short:
         with tempfile.TemporaryDirectory() as folder:
             tests = ("tests/matching/test_candidates.py",)
             return summary(attempt(Path(folder) / "results", 0.15, ("matching.candidates",), tests))
@@ -78,7 +78,7 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
             "not noticed, not examined": sum(row[3] == UNKNOWN_REASON for row in survivors),
         },
         "tables": [
-            {"title": "Faults by module", "columns": ["module", "faults", "noticed", "share"], "rows": rows},
+            {"title": "Share by module", "shown": 3, "columns": ["module", "faults", "noticed", "share"], "rows": rows},
             {"title": "Not noticed", "columns": ["where", "before", "after", "reason"], "rows": survivors},
         ],
     }

@@ -14,9 +14,7 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -60,15 +58,13 @@ def page_requests(dice: random.Random, pairs: list[WordPair]) -> tuple[str, ...]
     )
 
 
-def visit(
-    address: str, number: int, clients: int, pairs: list[WordPair], goes_on: Callable[[int], bool], tally: Tally
-) -> None:
-    """Act as one client, which decides about entries of its own; `goes_on` tells whether to start another round."""
+def visit(address: str, number: int, clients: int, pairs: list[WordPair], rounds: int, tally: Tally) -> None:
+    """Act as one client, which decides about entries of its own, for so many rounds of six requests."""
     dice = random.Random(number)
     versions = dict.fromkeys(range(number, len(pairs), clients), 0)
     try:
         with logged_in(address) as client:
-            for _ in takewhile(goes_on, count()):
+            for _ in range(rounds):
                 for path in page_requests(dice, pairs):
                     answer = client.get(path)
                     tally.requests += 1
@@ -93,21 +89,18 @@ def resident(process: int) -> float:
     return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
 
 
-def load(folder: Path, seconds: float = 0.0, rounds: int = 0, clients: int = CLIENTS) -> Tally:
-    """Serve a run to many clients for so many seconds, or so many rounds each, and watch the server's memory."""
+def load(folder: Path, rounds: int, clients: int = CLIENTS) -> Tally:
+    """Serve a run to many clients, so many rounds each, and watch the server's memory."""
     tally = Tally()
     pairs = pairs_of(folder)
     with serving(folder) as (server, address):
-        until = time.monotonic() + seconds
-        arguments = (clients, pairs, lambda done: done < rounds or time.monotonic() < until, tally)
+        arguments = (clients, pairs, rounds, tally)
         threads = [threading.Thread(target=visit, args=(address, number, *arguments)) for number in range(clients)]
         for thread in threads:
             thread.start()
-        while time.monotonic() < until:
+        while any(thread.is_alive() for thread in threads):
             tally.memory.append(resident(server.pid))
-            time.sleep(seconds / 120)
-        for thread in threads:
-            thread.join()
+            time.sleep(0.2)
     tally.failures += missing(folder, tally.confirmed)
     return tally
 
@@ -161,18 +154,18 @@ def make_run(folder: Path) -> Path:
     return folder / "run"
 
 
-def run(quick: bool) -> dict[str, Any]:
+def run(short: bool) -> dict[str, Any]:
     """Run both trials."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = make_run(Path(temporary))
-        tally = load(folder, 4 if quick else 60)
+        tally = load(folder, 2 if short else 35)
         dice, confirmed = random.Random(0), dict[int, str]()
-        kills, decisions, lost = 2 if quick else 50, 0, list[str]()
+        kills, decisions, lost = 3 if short else 50, 0, list[str]()
         for _ in range(kills):
             decisions += review_and_kill(folder, dice, confirmed)
             lost += missing(folder, confirmed)
     grown = growth(tally.memory)
-    flat = grown <= (5 if quick else 1) * MAX_GROWTH * statistics.median(tally.memory)  # the start takes some seconds
+    flat = short or grown <= MAX_GROWTH * statistics.median(tally.memory)  # the first requests fill its caches
     return {
         "ok": flat and not tally.failures and not lost,
         "figures": {

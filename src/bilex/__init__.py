@@ -59,11 +59,13 @@ HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    for module, names in HOMES.items():
-        if name in names:
-            return getattr(import_module(f"bilex.{module}"), name)
-    raise AttributeError(f"module 'bilex' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that exists
+
+    def __getattr__(name: str) -> Any:
+        for module, names in HOMES.items():
+            if name in names:
+                return getattr(import_module(f"bilex.{module}"), name)
+        raise AttributeError(f"module 'bilex' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -15,20 +15,15 @@ import pytest
 from bilex.lexicon.reviews import Decision, Reviews
 from bilex.runs.run import Run
 from tests.web.helpers import HOSTILE, serving
+from tools.screenshots import BROWSER, DRIVER, browser
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is missing; pip install 'bilex[dev]'")
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
+pytest.importorskip("selenium.webdriver", reason="selenium is missing; pip install 'bilex[dev]'")
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
     not (BROWSER and DRIVER), reason="no browser here; install chromium and chromedriver to run these tests"
-)
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1280,900"
 )
 PATIENCE = 60  # seconds, for a loaded machine
 OVERLAPS = """
@@ -129,16 +124,10 @@ class Page:
 
 
 @pytest.fixture(scope="module")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in (*FLAGS.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
-    opened.set_script_timeout(PATIENCE)
-    yield opened
-    opened.quit()
+def driver() -> Iterator[Any]:
+    with browser() as opened:
+        opened.set_script_timeout(PATIENCE)
+        yield opened
 
 
 @pytest.fixture(scope="module")
