@@ -55,7 +55,7 @@ def check_types(folder: Path, python: Path) -> None:
     misspelt.write_text(MISSPELT, "utf-8")
     mypy = (sys.executable, "-m", "mypy", "--strict", "--python-executable", python)
     pyright = ("pyright", "--pythonpath", python)
-    checkers = [mypy]
+    checkers: list[tuple[object, ...]] = [mypy]
     if shutil.which("pyright"):
         checkers.append(pyright)
     else:
