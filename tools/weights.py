@@ -48,7 +48,11 @@ SEEDS = {
     "en-fi": (*SMALL, "identical", WHOLE, "unsupervised"),
     "en-de": ("25.0", "25.1", "identical", WHOLE, "numerals"),
 }
-ONLY_SELF_TAUGHT = ("no last round", "all pairs count alike in the last round")  # the maps of a whole dictionary stay
+ONLY_SELF_TAUGHT = (
+    "no last round",
+    "all pairs count alike in the last round",
+    "no contrast",
+)  # the maps of a whole dictionary stay
 ONLY_TAUGHT = ("no dictionary teaches", "no endings", "no families", "no margin")
 FIGURES = ("model", "csls", "nn", "back", "entries", "precision", "expected")
 WordPairs = list[tuple[str, str]]
@@ -67,6 +71,7 @@ def changed(part: str) -> Iterator[None]:
             "bilex.model.theta.PairStatistics.weighted",
             lambda self, probability: PairStatistics(self.source, self.target, self.free),
         ),
+        ONLY_SELF_TAUGHT[2]: ("bilex.model.maps.CONTRAST_STEP", 0.0),
         "no spelling": ("bilex.runs.entries.kinds_between", lambda source, target: (FrequencyEvidence(),)),
         "no frequency": ("bilex.runs.entries.kinds_between", spelling_only),
         "no dictionary teaches": ("bilex.model.pair_weights.MIN_LESSONS", 10**9),

@@ -12,18 +12,21 @@ neighbours are those under the maps of the other folds, and their pairs are no e
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from bilex.matching.graph import Graph, Matching, RowPairs
 from bilex.matching.solver import solve
 from bilex.methods import MIN_LISTED, MapConfig
+from bilex.model.counting import measure_purity
 from bilex.model.evidence import Evidence, Flags, Measured
 from bilex.model.forms import Vocabulary
+from bilex.model.maps import contrasting_map
 from bilex.model.pair_weights import FOLDS, CandidateEdges, WeighedEdges
 from bilex.model.prior import Prior
 from bilex.model.theta import Theta
-from bilex.numerics.rows import unit
+from bilex.numerics.rows import apply, unit
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine
 from bilex.search.lists import NeighbourLists
@@ -57,55 +60,137 @@ def gather_edges(
     *,
     dictionary: RowPairs | None = None,
     extra: RowPairs | None = None,
+    contrast: bool = False,
 ) -> CandidateEdges:
     """Collect the edges around each word, and the `extra` pairs, and measure all evidence on them.
 
-    `trained` are the pairs that the maps were fitted to, by the configuration.
+    `trained` are the pairs that the maps were fitted to, by the configuration. With `contrast` the edges are also
+    measured after a step that moves the pairs away from their rivals, and the other evidence chooses.
     """
     shape = len(space.source), len(space.target)
     known = np.zeros(shape[0], bool)
     if dictionary is not None:
         known[dictionary.source] = True
-    parts, crowding = list[tuple[Indices, Floats, Flags]](), FoldCrowding(neighbours, shape)
+    keys, near = list[Indices](), list[Flags]()
+    ways = [StandingOut(neighbours, shape) for _ in range(2 if contrast else 1)]
     added = np.zeros(0, np.int64) if extra is None else extra.keys(shape[1])
+    everything = FoldMaps(space, neighbours, trained)
     for fold in range(FOLDS):
-        others = trained.source % FOLDS != fold
-        mapped, targets = space.source[fold::FOLDS], space.target
-        if others.any() and not others.all():
-            pairs = trained.where(others)
-            theta = Theta.from_pairs(languages.source[pairs.source], languages.target[pairs.target], config)
-            mapped = unit(theta.map_source(languages.source[fold::FOLDS]))
-            targets = space.target if theta.target_map is None else unit(theta.map_target(languages.target))
-        mapped = np.ascontiguousarray(mapped)
         own = np.arange(fold, shape[0], FOLDS)
-        rows, columns = edges_of_fold(fold, own[~known[own]], known, neighbours)
-        taught = own[known[own]]
+        maps = everything.without(fold, languages, config)
+        mapped, unknown, taught = maps.sources(own), own[~known[own]], own[known[own]]
+        rows, columns = edges_of_fold(fold, unknown, known, neighbours)
         if len(taught):
-            found = engine.top_k(mapped[taught // FOLDS], targets, min(DICTIONARY_NEIGHBOURS, shape[1]))
+            found = engine.top_k(mapped[taught // FOLDS], maps.targets, min(DICTIONARY_NEIGHBOURS, shape[1]))
             rows = np.concatenate([rows, np.repeat(taught, found.indices.shape[1])])
             columns = np.concatenate([columns, found.indices.ravel()])
-            crowding.source[taught] = found.scores[:, :CROWDING_NEIGHBOURS].mean(axis=1)
+            for way in ways:
+                way.fitted.source[taught] = found.scores[:, :CROWDING_NEIGHBOURS].mean(axis=1)
         found_keys = np.unique(rows * np.int64(shape[1]) + columns)
-        keys = np.union1d(found_keys, added[added // shape[1] % FOLDS == fold])
-        cosines = score_edges(mapped, targets, keys // shape[1] // FOLDS, keys % shape[1])
-        parts.append((keys, cosines, np.isin(keys, found_keys)))
-        crowding.measure(own[~known[own]], fold, mapped, targets)
-    keys, cosines, near = (np.concatenate(each) for each in zip(*parts, strict=True))
-    order = np.argsort(keys)
-    rows, columns, cosines, near = keys[order] // shape[1], keys[order] % shape[1], cosines[order], near[order]
-    cross_fitted = 2 * cosines - crowding.source[rows] - crowding.target[columns]
-    graph = Graph.from_edges(rows, columns, cross_fitted, shape)
-    whole = score_edges(space.source, space.target, rows, columns)
-    csls = (2 * whole - space.source_crowding[rows] - space.target_crowding[columns] + cross_fitted) / 2
-    evidence = tuple(Measured.on(kind, rows, columns) for kind in languages.kinds)
+        keys.append(np.union1d(found_keys, added[added // shape[1] % FOLDS == fold]))
+        near.append(np.isin(keys[-1], found_keys))
+        whole = everything.sources(own)
+        ways[0].measure(fold, unknown, keys[-1], (mapped, maps.targets), (whole, space.target))
+        if contrast:
+            moved, all_moved = unit(apply(maps.contrast, mapped)), unit(apply(everything.contrast, whole))
+            ways[1].measure(fold, unknown, keys[-1], (moved, maps.targets), (all_moved, space.target))
+    order = np.argsort(np.concatenate(keys))
+    pairs = RowPairs(*np.divmod(np.concatenate(keys)[order], shape[1]))
+    evidence = tuple(Measured.on(kind, pairs.source, pairs.target) for kind in languages.kinds)
+    measured = [way.edges(pairs, order, known) for way in ways]
+    purities = [measure_purity(graph, evidence)[0] for graph, _, _ in measured] if contrast else [1.0]
+    chosen = int(np.argmax(purities))
+    graph, csls, cosine = measured[chosen]
     return CandidateEdges(
-        graph,
-        np.where(known[rows], cross_fitted, csls),
-        np.where(known[rows], cosines, (cosines + whole) / 2),
-        evidence,
-        near,
-        languages.vocabularies,
+        graph, csls, cosine, evidence, np.concatenate(near)[order], languages.vocabularies, contrast=chosen > 0
     )
+
+
+@dataclass(frozen=True, eq=False)
+class FoldMaps:
+    """Maps and the pairs that they were fitted to: those of all pairs, or of those without one fold."""
+
+    space: SharedSpace  # of all pairs
+    neighbours: NeighbourLists
+    pairs: RowPairs
+    theta: Theta | None = None  # None where the maps are those of all pairs
+    vectors: Vectors | None = None
+
+    def without(self, fold: int, languages: Languages, config: MapConfig) -> FoldMaps:
+        """Fit the maps to the pairs of the other folds; if these are all pairs or none, nothing changes."""
+        pairs = self.pairs.where(self.pairs.source % FOLDS != fold)
+        if not 0 < len(pairs) < len(self.pairs):
+            return self
+        theta = Theta.from_pairs(languages.source[pairs.source], languages.target[pairs.target], config)
+        found = FoldMaps(self.space, self.neighbours, pairs, theta, languages.source)
+        if theta.target_map is not None:
+            vars(found)["targets"] = unit(theta.map_target(languages.target))
+        return found
+
+    def sources(self, rows: Indices) -> Vectors:
+        """Map these source words."""
+        if self.theta is None or self.vectors is None:
+            return np.ascontiguousarray(self.space.source[rows])
+        return unit(self.theta.map_source(self.vectors[rows]))
+
+    @cached_property
+    def targets(self) -> Vectors:
+        """All target words."""
+        return self.space.target
+
+    @cached_property
+    def contrast(self) -> Floats:
+        """The step that moves the pairs away from their rivals, the neighbours of their words."""
+        rivals = self.neighbours.of_target[self.pairs.target]
+        rows = np.unique(np.concatenate([self.pairs.source, rivals.ravel()]))
+        sources = self.sources(rows)
+        return contrasting_map(
+            sources[np.searchsorted(rows, self.pairs.source)],
+            self.targets[self.pairs.target],
+            mean_row(sources, np.searchsorted(rows, rivals)),
+            mean_row(self.targets, self.neighbours.of_source[self.pairs.source]),
+        )
+
+
+def mean_row(vectors: Vectors, lists: Indices) -> Vectors:
+    """Average the rows of each list."""
+    total = np.zeros((len(lists), vectors.shape[1]), np.float32)
+    for place in range(lists.shape[1]):
+        total += vectors[lists[:, place]]
+    return np.asarray(total / lists.shape[1])
+
+
+class StandingOut:
+    """How far edges stand out: their cosines and the crowding of their words, cross-fitted and by all pairs."""
+
+    def __init__(self, neighbours: NeighbourLists, shape: tuple[int, int]) -> None:
+        self.fitted, self.whole = FoldCrowding(neighbours, shape), FoldCrowding(neighbours, shape)
+        self._cosines = list[tuple[Floats, Floats]]()
+        self._shape = shape
+
+    def measure(
+        self, fold: int, words: Indices, keys: Indices, fitted: tuple[Vectors, Vectors], whole: tuple[Vectors, Vectors]
+    ) -> None:
+        """Add the edges of a fold, under its own maps and under those of all pairs."""
+        rows, columns = np.divmod(keys, self._shape[1])
+        self._cosines.append(
+            (score_edges(*fitted, rows // FOLDS, columns), score_edges(*whole, rows // FOLDS, columns))
+        )
+        self.fitted.measure(words, fold, *fitted)
+        self.whole.measure(words, fold, *whole)
+
+    def edges(self, pairs: RowPairs, order: Indices, known: Flags) -> tuple[Graph, Floats, Floats]:
+        """Return the graph of cross-fitted CSLS, and the CSLS and the cosines that pairs are weighed by.
+
+        These are the mean of cross-fitted and of all pairs, and for the words of a dictionary cross-fitted.
+        """
+        rows, columns = pairs.source, pairs.target
+        cosines, whole = (np.concatenate(each)[order] for each in zip(*self._cosines, strict=True))
+        cross_fitted = self.fitted.csls(cosines, pairs)
+        csls = (self.whole.csls(whole, pairs) + cross_fitted) / 2
+        graph = Graph.from_edges(rows, columns, cross_fitted, self._shape)
+        own = known[rows]
+        return graph, np.where(own, cross_fitted, csls), np.where(own, cosines, (cosines + whole) / 2)
 
 
 def score_edges(queries: Vectors, targets: Vectors, rows: Indices, columns: Indices) -> Floats:
@@ -142,6 +227,10 @@ class FoldCrowding:
         columns, places = np.nonzero(back % FOLDS == fold)
         cosines = score_edges(mapped, targets, back[columns, places] // FOLDS, columns)
         self.target += np.bincount(columns, cosines, len(self.target)) / back.shape[1]
+
+    def csls(self, cosines: Floats, pairs: RowPairs) -> Floats:
+        """Return the CSLS scores of pairs from their cosines."""
+        return np.asarray(2 * cosines - self.source[pairs.source] - self.target[pairs.target])
 
 
 def match_weighed(edges: WeighedEdges, prior: Prior, least_odds: float = LISTING_ODDS) -> Matching:

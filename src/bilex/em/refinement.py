@@ -48,7 +48,7 @@ def refine(fit: Fit, languages: Languages, seed: RowPairs, method: Method, prior
     space, neighbours = SharedSpace.with_neighbours(words.sources, words.targets, context.engine)
     context.clock.restart()
     trained = training_pairs(fit, seed, method).among_frequent(max_rank)
-    edges = gather_edges(frequent, space, neighbours, trained, method.map, context.engine)
+    edges = gather_edges(frequent, space, neighbours, trained, method.map, context.engine, contrast=True)
     context.clock.lap("candidates")
     weighed = weigh_edges(edges, prior.capacities)
     if not is_telling(weighed.weights.purity, weighed.weights.deviation):

@@ -66,8 +66,7 @@ def count_weights(graph: Graph, evidence: Sequence[Measured]) -> CountedWeights:
     mute = {each.name: np.zeros(len(each.knots)) for each in evidence}
     if not len(graph.weights):
         return CountedWeights(START_SCALE, mute, 0.0, 1.0)
-    first, other_first = heaviest_of(graph.weights, graph.rows), heaviest_of(graph.weights, graph.indices)
-    chosen, passed_over = first & other_first & (graph.weights > 0), ~first & ~other_first
+    chosen, passed_over = choose_edges(graph)
     purity, deviation = estimate_purity(graph, evidence, chosen, passed_over)
     if not is_telling(purity, deviation):
         return CountedWeights(START_SCALE, mute, purity, deviation)
@@ -75,6 +74,19 @@ def count_weights(graph: Graph, evidence: Sequence[Measured]) -> CountedWeights:
     curves = {each.name: decontaminate(log_ratio(each, chosen, passed_over), bounded) for each in evidence}
     total = np.sum([each.nats(curves[each.name]) for each in evidence], axis=0)
     return CountedWeights(learn_scale(graph, total), curves, purity, deviation)
+
+
+def measure_purity(graph: Graph, evidence: Sequence[Measured]) -> tuple[float, float]:
+    """Estimate only the purity and its deviation, as `count_weights` does."""
+    counted = graph.rows < MAX_COUNTED_WORDS
+    graph, evidence = graph.where(counted), [each.where(counted) for each in evidence]
+    return estimate_purity(graph, evidence, *choose_edges(graph))
+
+
+def choose_edges(graph: Graph) -> tuple[Flags, Flags]:
+    """Mark the edges that stand out most for both of their words, and those that do for neither."""
+    first, other_first = heaviest_of(graph.weights, graph.rows), heaviest_of(graph.weights, graph.indices)
+    return first & other_first & (graph.weights > 0), ~first & ~other_first
 
 
 def is_telling(purity: float, deviation: float) -> bool:
@@ -204,7 +216,7 @@ def learn_log_odds(graph: Graph, weights: Floats, purity: float, capacities: Cap
     """
     counted = graph.rows < MAX_COUNTED_WORDS
     graph, weights = graph.where(counted), weights[counted]
-    chosen = heaviest_of(graph.weights, graph.rows) & heaviest_of(graph.weights, graph.indices) & (graph.weights > 0)
+    chosen = choose_edges(graph)[0]
     words = np.zeros(graph.n_sources, np.bool_)
     words[graph.rows[chosen]] = True
     low, high = LOG_ODDS_RANGE
