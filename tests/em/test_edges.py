@@ -101,7 +101,8 @@ def test_with_too_few_pairs_to_split_the_maps_of_all_are_used() -> None:
 def moved_cosines(word: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The cosines of a word after the contrasting step of the other folds' pairs, one pair at a time."""
     others = TRAINED.where(TRAINED.source % FOLDS != word % FOLDS)
-    mapped = unit(SOURCE @ procrustes(SOURCE[others.source], TARGET[others.target]).T).astype(np.float64)
+    mapped = SOURCE @ procrustes(SOURCE[others.source], TARGET[others.target]).T
+    mapped /= np.linalg.norm(mapped, axis=1, keepdims=True)
     step = np.zeros((mapped.shape[1],) * 2)
     for s, t in zip(others.source, others.target, strict=True):
         step += np.outer(TARGET[t] - TARGET[NEAR.of_source[s]].mean(axis=0), mapped[s])
