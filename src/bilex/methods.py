@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
 
-from bilex.errors import BilexError, InputError
+from bilex.errors import BilexError, InputError, printable
 
 MapKind = Literal["orthogonal", "least-squares", "cca"]
 EStepKind = Literal["viterbi", "mutual", "posterior", "sinkhorn"]
@@ -35,12 +35,15 @@ PriorKind = Literal[
 ]
 Supervision = Literal["start", "soft", "fixed", "choose"]
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=(1 << 63) - 1)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 Probability = Annotated[float, msgspec.Meta(ge=0, le=1)]
 MIN_TEMPERATURE = 1e-6  # float32 weights divided by less say nothing
 SOFT_E_STEPS = ("posterior", "sinkhorn")
 MIN_LISTED = 0.2  # the probability from which the default method lists an entry
+SET_THRESHOLD = 0.2
+"""How probable the translations in a set are at least. On held-out words of the train files F1 is best at .25 (en-fi,
+4,000 words: .549, here .548) and at .1 (en-fr, 25 pairs: .638, here .604)."""
 NORMALISATION_STEPS = ("unit", "centre", "iterative", "none")
 
 
@@ -284,7 +287,7 @@ def expectation(kind: Any) -> str:
     text = str(kind)
     names = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text in quotes"}
     what = next(words for word, words in names.items() if word in text)
-    bounds = {"ge=1": " from 1 up", "le=1": " from 0 to 1", "ge=0": " from 0 up"}
+    bounds = {"ge=1": " from 1 up", "le=1)": " from 0 to 1", "ge=0": " from 0 up"}
     return f"give {what}{next((words for bound, words in bounds.items() if bound in text), '')}"
 
 
@@ -358,7 +361,7 @@ def read_method(path: str) -> Method:
         base = str(options.pop("base", PAPER))
         if base.endswith(".toml"):  # it could lead back to this one
             raise BilexError(f"the base {base!r} is a file; choose one of {', '.join(METHODS)}")
-        return find_method(base).with_changes({"name": Path(path).stem, **options})
+        return find_method(base).with_changes({"name": printable(Path(path).stem), **options})
     except BilexError as error:
         problem, _, remedy = str(error).rpartition("; ")
         raise InputError(path, problem or remedy, remedy if problem else "correct it") from None

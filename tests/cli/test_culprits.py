@@ -21,8 +21,13 @@ from bilex.seeds.dictionaries import read_pairs
 from tests.cli.helpers import Bilex, refused
 from tests.languages import make_languages
 
+OPTIONS = [
+    *(("--limit", "0"), ("-o", ""), ("-o", " "), ("--seed", ""), ("--resume", "")),
+    *((option, "9" * 20) for option in ("--limit", "--max-rank", "--threads")),
+]
 
-@pytest.mark.parametrize("options", [("--limit", "0"), ("-o", ""), ("-o", " ")])
+
+@pytest.mark.parametrize("options", OPTIONS)
 def test_an_option_without_sense_is_wrong_usage(bilex: Bilex, work: Path, options: tuple[str, str]) -> None:
     before = sorted(work.iterdir())
     refused(bilex("induce", "src.vec", "trg.vec", *options), options[0], code=2)

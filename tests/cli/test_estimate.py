@@ -104,6 +104,14 @@ def test_a_group_without_a_limit_changes_nothing(tmp_path: Path) -> None:
     assert measure_memory(write_files(tmp_path, files)) == Memory(16_000_000 * 1024, 4_000_000 * 1024)
 
 
+def test_the_address_space_may_be_limited(tmp_path: Path) -> None:
+    limits = "Max data size             unlimited            unlimited            bytes\nMax address space         "
+    files = {"proc/meminfo": MEMINFO, "proc/self/status": "Name:\tbilex\nVmSize:\t    1000 kB\n"}
+    for limit, free in (("3024000", 2_000_000), ("unlimited", 4_000_000 * 1024), ("1", 0)):
+        root = write_files(tmp_path / limit, {**files, "proc/self/limits": f"{limits}{limit}  unlimited  bytes\n"})
+        assert measure_memory(root).available == free
+
+
 def test_memory_of_this_machine() -> None:
     memory = measure_memory()
     assert memory.total is None or memory.total > 1e8

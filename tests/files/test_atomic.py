@@ -42,6 +42,17 @@ def test_the_mask_of_the_process_is_not_touched(tmp_path: Path, monkeypatch: pyt
     atomic_write_text(tmp_path / "a", "")
 
 
+def test_a_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", fail)
+    for content in (b"first", b"second"):
+        with atomic_write(tmp_path / "a", replace=False) as file:
+            file.write(content)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"first"}
+
+
 def test_folder_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(BilexError):
         atomic_write_text(tmp_path / "none" / "a", "")

@@ -52,6 +52,24 @@ def test_a_folder_takes_the_place_of_another(place: Path, monkeypatch: pytest.Mo
     assert names(place.parent) == ["another", "run"]
 
 
+def test_without_renameat2_locks_and_moves_onto_folders(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows."""
+    rename = Path.rename
+
+    def rename_to_new_name(path: Path, target: Path) -> Path:
+        if target.exists():
+            raise FileExistsError(17, "File exists", str(target))
+        return rename(path, target)
+
+    monkeypatch.setattr("ctypes.CDLL", lambda _: object())
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setattr(Path, "rename", rename_to_new_name)
+    with new_folder(place) as folder:
+        (folder / "new").touch()
+        replace_folder(folder, place)
+    assert (names(place), names(place.parent)) == (["new"], ["run"])
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux can exchange two folders")
 def test_linux_exchanges_in_one_step(place: Path) -> None:
     (place.parent / "new").mkdir()

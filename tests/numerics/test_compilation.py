@@ -63,7 +63,7 @@ def test_the_8_bit_kernel_asks_for_the_cpu_that_numba_compiles_for(setting: dict
 
 
 def test_a_setting_that_numba_refuses_is_an_error_of_the_user() -> None:
-    code = "from bilex.errors import BilexError\ntry:\n import bilex.search.topk_kernel\nexcept BilexError:\n print(1)"
+    code = "from bilex.errors import BilexError\ntry:\n import bilex.search.int8_kernel\nexcept BilexError:\n print(1)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "NUMBA_NUM_THREADS": "0"},

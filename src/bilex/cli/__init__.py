@@ -26,8 +26,9 @@ from bilex.cli.fetch import fetch
 from bilex.cli.induce import induce
 from bilex.cli.induce_many import induce_many
 from bilex.cli.interrupts import exit_message, install_signal_handlers, received
+from bilex.cli.options import check_value
 from bilex.cli.report import report
-from bilex.cli.terminal import HelpFormatter, echo
+from bilex.cli.terminal import HelpFormatter, echo, open_streams
 from bilex.cli.translate import translate
 from bilex.cli.vectors import vectors
 from bilex.errors import BilexError, BilexWarning
@@ -88,10 +89,13 @@ for command in (  # in the order in which a person comes to need them
     *(evaluate, compare, similarity, hubness, benchmark, reproduce, sweep, doctor),
 ):
     bilex.add_command(command)
+    for parameter in command.params:
+        parameter.callback = parameter.callback or check_value
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
+    open_streams()
     install_signal_handlers()
     code = run(arguments)
     if received:  # do not wait for threads that still work

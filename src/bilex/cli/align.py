@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.options import command_line, force_option, given_place, json_option, print_json, quiet_option
+from bilex.cli.options import command_line, force_option, json_option, print_json, quiet_option
 from bilex.errors import BilexWarning
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def align(
     from bilex.vectors.embeddings import load, short_name
     from bilex.version import __version__
 
-    place = given_place(output, f"{short_name(a)}-{short_name(b)}-aligned")
+    place = output or f"{short_name(a)}-{short_name(b)}-aligned"
     check = partial(check_listed_replaceable, ALIGNMENT, "align")
     with run_directory(place, check, force=force) as folder, show_progress(quiet or as_json) as reporter:
         sides = []

@@ -143,6 +143,9 @@ def measure_memory(root: Path = Path("/")) -> Memory:
             if limit and usage:  # a group without a limit has "max" there, or a huge number
                 totals += limit
                 available.append(max(0, limit[0] - usage[0] + sum(numbers(folder / "memory.stat", cached))))
+    used = numbers(root / "proc/self/status", r"VmSize:\s")  # of the address space, which `ulimit -v` limits
+    for most in numbers(root / "proc/self/limits", "Max address space"):
+        available.append(max(0, most - 1024 * sum(used)))
     return Memory(min(totals, default=None), min(available, default=None))
 
 

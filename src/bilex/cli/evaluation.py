@@ -19,6 +19,7 @@ from bilex.cli.options import (
     reverse_option,
     run_argument,
 )
+from bilex.methods import SET_THRESHOLD
 
 if TYPE_CHECKING:
     from bilex.runs.run import Run
@@ -41,7 +42,7 @@ gold_argument = click.argument("gold", type=click.Path(path_type=str))
     show_default=True,
     help="What p@k and mrr are over: covered queries, all queries, or covered pairs, each a case of its own.",
 )
-@min_probability_option("How probable the translations in a set are at least.", default=0.2)
+@min_probability_option("How probable the translations in a set are at least.", default=SET_THRESHOLD)
 @json_option
 @quiet_option
 def evaluate(run: str, gold: str, as_json: bool, quiet: bool, **choices: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
@@ -30,6 +31,7 @@ CHOICES = {  # what a method decided by itself, in words
     "seed": "the maps are those of the seed alone",
     "procrustes": "the map is the orthogonal one of the seed alone",
 }
+PATHS = ("src", "trg", "seed", "folder")
 # What may be given again: it changes no lexicon.
 ANEW = ("src", "trg", "seed", "engine", "report", "reuse", "threads", "strict", "force")
 
@@ -120,7 +122,7 @@ def induce(
     with shared.wrong_usage():
         job = new_job(context) if resume is None or interrupted is None else old_job(context, resume, interrupted)
         find_engine(job.engine, threads=job.threads)
-    place = resume or shared.given_place(output, f"{short_name(job.src)}-{short_name(job.trg)}")
+    place = resume or output or f"{short_name(job.src)}-{short_name(job.trg)}"
     stopping = job.method.stopping
     with (
         run_directory(place, force=force or resume is not None) as folder,
@@ -206,8 +208,10 @@ def old_job(context: click.Context, run: str, checkpoint: Checkpoint) -> Job:
     """Take up the work of a checkpoint; options that would change its outcome are refused."""
     given = dict(context.params)
     try:
-        job = msgspec.convert(checkpoint.command, Job)
-    except (msgspec.ValidationError, BilexError):
+        stored = checkpoint.command
+        paths = {name: os.fsdecode(stored[name]) for name in PATHS}
+        job = msgspec.convert({**stored, **paths, "command": list(map(os.fsdecode, stored["command"]))}, Job)
+    except (msgspec.ValidationError, BilexError, KeyError, TypeError):
         raise InputError(run, "its checkpoint is of another version of bilex", "start again without --resume") from None
     if (given["src"] is None) != (given["trg"] is None):
         raise click.UsageError("give both SRC and TRG again, or neither", context)
@@ -241,8 +245,11 @@ def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> 
     if resumed:
         exit_message.set_checkpoint(run / CHECKPOINT, how_to_resume, written=False)
 
+    paths = {name: os.fsencode(getattr(job, name)) for name in PATHS}  # as bytes: they need not be UTF-8
+    command = {**asdict(job), **paths, "command": list(map(os.fsencode, job.command))}
+
     def write(checkpoint: Checkpoint) -> None:
-        write_checkpoint(replace(checkpoint, command=asdict(job)), run, scratch)
+        write_checkpoint(replace(checkpoint, command=command), run, scratch)
         exit_message.set_checkpoint(run / CHECKPOINT, how_to_resume, written=True)
 
     return write

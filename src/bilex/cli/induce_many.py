@@ -17,7 +17,6 @@ from bilex.cli.interrupts import exit_promptly_on_signal
 from bilex.cli.options import (
     command_line,
     force_option,
-    given_place,
     json_option,
     method_changes,
     print_json,
@@ -110,7 +109,7 @@ def induce_many(
         find_engine(engine, threads=threads)
         files = named_files((hub, *languages))
         starts = seeds_of(seeds, list(files)[1:])
-    place, runs = given_place(output, "-".join(files)), len(files) * (len(files) - 1) // 2
+    place, runs = output or "-".join(files), len(files) * (len(files) - 1) // 2
     limits = chosen.stopping.tolerance, chosen.stopping.max_iterations
     with (
         run_directory(place, partial(check_listed_replaceable, SUMMARY, "induce-many"), force=force) as folder,
@@ -160,7 +159,7 @@ def named_files(arguments: tuple[str, ...]) -> dict[str, str]:
             name, path = short_name(argument), argument
         if not LANGUAGE_NAME.fullmatch(name):
             raise BilexError(f"{argument}: {name!r} cannot be the name of a language; give one, NAME={path}")
-        if name in files:
+        if name.casefold() in map(str.casefold, files):  # macOS and Windows do not tell their folders apart
             raise BilexError(f"two languages are called {name!r}; name them, as in {name}2={path}")
         files[name] = path
     if len(files) < 3:

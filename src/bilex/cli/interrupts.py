@@ -118,5 +118,7 @@ def exit_after_signal(reading: socket.socket, block_ended: threading.Event, scra
                 shutil.rmtree(scratch, ignore_errors=True)
                 if handler is raise_interrupt:
                     start = f"{SHOW_CURSOR}\n" if sys.stderr.isatty() else ""
-                    os.write(2, f"{start}bilex: error: {exit_message.for_interrupt()}\n".encode())
+                    os.write(
+                        2, f"{start}bilex: error: {exit_message.for_interrupt()}\n".encode("utf-8", "backslashreplace")
+                    )
                 os._exit(128 + byte[0])

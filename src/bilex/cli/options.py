@@ -13,6 +13,7 @@ from bilex.errors import BilexError
 from bilex.methods import DEFAULT_METHOD, METHODS, OPTIONS, Option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+MAX_NUMBER = (1 << 63) - 1
 
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no summary; warnings and errors only.")
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
@@ -104,11 +105,15 @@ def wrong_usage() -> Iterator[None]:
         raise click.UsageError(str(error), click.get_current_context(silent=True)) from None
 
 
-def given_place(output: str | None, default: str) -> str:
-    """Return where to write: what -o says, which may not be empty (an unset variable), or the default."""
-    if output is not None and not output.strip():
-        raise click.UsageError("-o is empty; name a place, or leave it out", click.get_current_context())
-    return default if output is None else output
+def check_value(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Refuse an empty name, as of an unset variable in a script, and a number of more than 64 bits."""
+    named = isinstance(parameter, click.Option) or isinstance(parameter.type, click.Path)
+    for each in value if isinstance(value, tuple) else (value,):
+        if named and isinstance(each, str) and not each.strip():
+            raise click.BadParameter("it is empty; give a value, or leave it out.", context, parameter)
+        if isinstance(each, int) and abs(each) > MAX_NUMBER:
+            raise click.BadParameter(f"give a number up to {MAX_NUMBER}.", context, parameter)
+    return value
 
 
 def command_line(context: click.Context) -> list[str]:

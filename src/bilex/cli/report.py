@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from bilex.cli.options import given_place, json_option, print_json, quiet_option, run_argument
+from bilex.cli.options import json_option, print_json, quiet_option, run_argument
 
 REQUIRED_FIELDS = {"version", "configuration", "inputs", "threads", "stopped", "seconds", "iterations"}
 
@@ -37,7 +37,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
             raise InputError(Path(run) / MANIFEST, f"it does not say {missing[0]!r}", "run `bilex induce` again")
         reporter.stage("judging")
         verdict = loaded.verdict
-        place = given_place(output, str(Path(run) / REPORT))
+        place = output or str(Path(run) / REPORT)
         write_report(loaded, place, find_engine("local", progress=reporter.rows), run)
     if as_json:
         print_json({"report": place, "verdict": verdict.summary(), "figures": asdict(verdict.figures)})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import shutil
 import sys
 import textwrap
@@ -31,6 +33,19 @@ class HelpFormatter(click.HelpFormatter):
     def getvalue(self) -> str:
         """Return what was written."""
         return super().getvalue().replace(HYPHEN, "-")
+
+
+def open_streams() -> None:
+    """Open the standard streams that the caller has closed, and write data as UTF-8 in every locale.
+
+    Or else the next file that is opened would take the place of a closed one, and get what is printed.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):  # paths need not be UTF-8: their other bytes are escaped
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def echo(text: str = "", *, err: bool = False) -> None:

@@ -28,6 +28,7 @@ import numpy as np
 from bilex.errors import BilexError
 from bilex.lexicon.text import ShownFigures
 from bilex.matching.graph import RowPairs
+from bilex.methods import SET_THRESHOLD
 from bilex.model.candidates import CandidateSpace
 from bilex.numerics.types import Indices
 from bilex.search.engine import Engine
@@ -36,9 +37,6 @@ from bilex.seeds.dictionaries import read_pairs
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.hints import coverage_hint, warn_if_little_is_known
 
-SET_THRESHOLD = 0.2
-"""How probable the translations in a set are at least. On held-out words of the train files F1 is best at .25 (en-fi,
-4,000 words: .549, here .548) and at .1 (en-fr, 25 pairs: .638, here .604)."""
 CONVENTIONS = ("covered", "all", "pairs")
 TURN_RUN = "--reverse"
 Gold = str | os.PathLike[str] | Sequence[tuple[str, str]]

@@ -27,7 +27,7 @@ Result = dict[str, Any]
 def configuration_key(configuration: dict[str, Any]) -> str:
     """Return a hash of a configuration that does not depend on the order of its keys."""
     text = json.dumps(configuration, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:32]
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 def run_grid(
@@ -127,7 +127,7 @@ def read_results(path: Path, file: BinaryIO) -> dict[str, Result]:
 
 def append_line(path: Path, file: BinaryIO, record: dict[str, Any]) -> None:
     """Write a line and flush it to the disk."""
-    line = json.dumps(record, ensure_ascii=False, allow_nan=False).encode("utf-8") + b"\n"
+    line = json.dumps(record, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace") + b"\n"
     try:
         file.write(line)
         file.flush()

@@ -67,8 +67,11 @@ def move(temporary: Path, place: Path, *, streamed: bool, replace: bool) -> None
             temporary.chmod(stat.S_IMODE(place.stat().st_mode))
         temporary.replace(place)
     else:
-        with contextlib.suppress(FileExistsError):
+        try:
             place.hardlink_to(temporary)
+        except OSError:  # it exists, or its system has no links, as that of a USB stick
+            if not place.exists():
+                temporary.replace(place)
     sync_folder(place.parent)
 
 
@@ -91,9 +94,9 @@ def atomic_write(path: str | os.PathLike[str], *, replace: bool = True) -> Itera
 
 
 def atomic_write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a whole text as UTF-8, with line ends as they are."""
+    """Write a whole text as UTF-8, with line ends as they are; the bytes of a path that is not UTF-8 are escaped."""
     with atomic_write(path) as file:
-        file.write(text.encode("utf-8"))
+        file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def sync_folder(folder: Path) -> None:

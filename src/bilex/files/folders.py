@@ -14,7 +14,6 @@ import secrets
 import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,12 +45,8 @@ def replace_folder(new: Path, place: Path) -> None:
         new.rename(place)
     elif not exchange(new, place):
         with locked(place.parent):  # for a moment there is neither; `remove_abandoned` must not undo it
-            old = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".old", dir=place.parent))
-            try:
-                place.rename(old)
-            except OSError:
-                old.rmdir()
-                raise
+            old = place.parent / f".{place.name}.{secrets.token_hex(4)}.old"  # new: Windows replaces no folder
+            place.rename(old)
             try:
                 new.rename(place)
             except OSError:

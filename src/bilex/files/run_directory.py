@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from shlex import quote
@@ -94,6 +95,7 @@ def write_manifest(folder: Path, info: Mapping[str, Any]) -> None:
         WORDS_CHECKSUM: words_checksum(tensors[name] for name in WORDS),
     }
     text = json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False)
+    text = re.sub("[\udc80-\udcff]", lambda byte: rf"\\x{ord(byte[0]) - 0xDC00:x}", text)  # of paths that are not UTF-8
     atomic_write_text(folder / MANIFEST, text + "\n")
 
 

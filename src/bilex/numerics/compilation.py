@@ -10,11 +10,16 @@ from typing import Any
 
 from bilex.errors import BilexError, BilexWarning
 
+__all__ = ["config", "intrinsic", "njit", "target_features", "types"]  # kernels take numba from here, for its errors
+
 try:
     import numba
+    from numba import config, types
     from numba.core.registry import cpu_target
-except ValueError as error:  # it reads its variables when it is imported, such as NUMBA_NUM_THREADS=0
-    raise BilexError(f"numba cannot start ({error}); correct its settings in the environment (NUMBA_...)") from None
+    from numba.extending import intrinsic
+except (ValueError, OSError, ImportError) as error:  # it reads its variables when it is imported; or ulimit -v
+    problem = f"numba cannot start ({' '.join(str(error).split())[:100]})"
+    raise BilexError(f"{problem}; correct its settings in the environment (NUMBA_...), or allow more memory") from None
 
 compiled: list[Any] = []  # the caches of the kernels that this process had to compile
 

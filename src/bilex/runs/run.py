@@ -17,7 +17,7 @@ from bilex.errors import BilexError, BilexWarning
 from bilex.evaluation.compare import Comparison, compare_translations
 from bilex.evaluation.hubness import Hubness, evaluate_hubness
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
-from bilex.evaluation.translation import SET_THRESHOLD, Direction, Gold, TranslationScore, evaluate_translation
+from bilex.evaluation.translation import Direction, Gold, TranslationScore, evaluate_translation
 from bilex.files.atomic import atomic_write_text
 from bilex.files.ownership import LEXICON
 from bilex.files.run_directory import OPTIONAL_TENSOR, run_directory, write_candidates, write_manifest, write_model
@@ -25,6 +25,7 @@ from bilex.files.tensors import pack_words
 from bilex.lexicon.lexicon import CANDIDATE, Lexicon
 from bilex.lexicon.text import HtmlPage, html_table
 from bilex.matching.graph import RowPairs
+from bilex.methods import SET_THRESHOLD
 from bilex.model.candidates import MODEL_RETRIEVAL, CandidatePairs, CandidateSpace, Target
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit

@@ -18,11 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import config, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from bilex.numerics.compilation import njit, target_features
+from bilex.numerics.compilation import config, intrinsic, njit, target_features, types
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.topk_kernel import Lists, comes_before, dot, insert
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.errors import BilexError, BilexWarning
+from bilex.errors import BilexError, BilexWarning, printable
 from bilex.vectors.cleaning import Loaded
 from bilex.vectors.hub import SCHEME, repository_name, resolve
 from bilex.vectors.normalisation import normalise_rows
@@ -186,4 +186,4 @@ def read_object(source: Any, limit: int | None) -> Loaded:
 def short_name(path: str | os.PathLike[str]) -> str:
     """Return the file's name without folder and endings: ``en`` for ``vectors/en.vec.gz``."""
     text = os.fspath(path)
-    return repository_name(text) if text.startswith(SCHEME) else Path(text.removesuffix(".gz")).stem
+    return repository_name(text) if text.startswith(SCHEME) else printable(Path(text.removesuffix(".gz")).stem)

@@ -1,0 +1,87 @@
+"""Odd surroundings: paths that are not UTF-8, closed streams, a locale without the words' letters."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bilex.cli.terminal import open_streams
+from bilex.runs import checkpoints
+from tests.cli.helpers import COMMAND, Bilex, environment
+
+ODD = os.fsdecode(b"n\xff\xe4")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system refuses such names")
+
+
+@pytest.fixture
+def odd(work: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with such a name as the current one, and in it the files, with such names."""
+    folder = work.rename(work.parent / ODD)
+    for path in list(folder.iterdir()):
+        path.rename(folder / f"{ODD}{path.name}")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_paths_that_are_not_utf_8(bilex: Bilex, odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupted run goes on, and everything can be read and written."""
+    write = checkpoints.write_checkpoint
+
+    def write_and_stop(*arguments: Any) -> None:
+        write(*arguments)
+        raise KeyboardInterrupt
+
+    files = [f"{ODD}{name}" for name in ("src.vec", "trg.vec")]
+    seed, method, new = f"{ODD}gold.txt", f"{ODD}m.toml", f"{ODD}new"
+    Path(method).write_text('base = "ruder2018"\n')
+    monkeypatch.setattr(checkpoints, "write_checkpoint", write_and_stop)
+    assert bilex("induce", *files, "-o", new, "--seed", seed, "--method", method).code == 130
+    monkeypatch.setattr(checkpoints, "write_checkpoint", write)
+    monkeypatch.chdir(odd.parent)  # the files are found from the folder of the command
+    assert bilex("induce", "--resume", odd / new, "--quiet").code == 0
+    info = json.loads((odd / new / "run.json").read_bytes())
+    assert info["configuration"]["seed"]["name"].endswith(r"n\xff\xe4gold.txt")
+    assert r"n\xff\xe4new" in info["command"]
+    for command in (["translate", odd / new, "s1"], ["report", odd / new], ["evaluate", odd / new, odd / seed]):
+        assert bilex(*command, "--quiet").code == 0
+    assert bilex("export", odd / new, "-o", odd / f"{ODD}.tsv", "--quiet").code == 0
+    assert (odd / f"{ODD}.tsv").is_file()
+
+
+def test_default_names_are_made_of_names_that_are_not_utf_8(bilex: Bilex, odd: Path) -> None:
+    assert bilex("induce", f"{ODD}src.vec", f"{ODD}trg.vec", "--quiet", "--method", "ruder2018").code == 0
+    assert (odd / r"n\udcff\udce4src-n\udcff\udce4trg" / "run.json").is_file()
+
+
+def test_closed_streams_are_not_taken_by_files(made: Path) -> None:
+    command = [*COMMAND, "translate", str(made / "run"), "s1", "unknown"]
+    done = subprocess.run(["/bin/sh", "-c", '"$@" <&- >&- 2>&-', "sh", *command], timeout=60, check=False)
+    assert done.returncode == 0
+
+
+def test_streams_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    open_streams()
+    with sys.stdin, sys.stdout, sys.stderr:
+        assert sys.stdin.read() == ""
+        print("\udcff é", file=sys.stdout)
+        print("é", file=sys.stderr)
+
+
+def test_data_is_utf_8_in_every_locale(made: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "translate", str(made / "run"), "s1", "é", "--json"],
+        env=environment(LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", PYTHONIOENCODING="ascii"),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["translations"]["s1"]
