@@ -11,12 +11,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
+from bilex import cli
+from bilex.errors import BilexError
 from bilex.lexicon.review_database import SCHEMA
+from bilex.runs.run import Run
 from tests.attacks.forgeries import HUGE, forge_manifest, forge_model, heavy, resign, safetensors
 from tests.attacks.guard import Guard
 from tests.attacks.test_vectors import refused
 
+Forgery = Callable[[dict[str, np.ndarray[Any, Any]]], dict[str, np.ndarray[Any, Any]]]
 FILES = ("run.json", "lexicon.tsv", "model.safetensors", "candidates.safetensors")
 
 
@@ -144,6 +149,71 @@ MODELS: dict[str, dict[str, Any]] = {
 def test_forged_tensors(guard: Guard, run: Path, changes: dict[str, Any]) -> None:
     forge_model(run, changes)
     refused(guard.open("run", run), "the tensor .* does not fit the others")
+
+
+BIG = np.iinfo(np.int64)
+CANDIDATES: dict[str, Forgery] = {
+    "no-candidates": lambda _: {},
+    "one-is-missing": lambda kept: {name: tensor for name, tensor in kept.items() if name != "weights"},
+    "another": lambda kept: {**kept, "more": kept["targets"]},
+    "another-type": lambda kept: {**kept, "targets": kept["targets"].astype(np.int64)},
+    "two-dimensions": lambda kept: {**kept, "indptr": kept["indptr"][None]},
+    "fewer-words": lambda kept: {**kept, "indptr": kept["indptr"][:-1]},
+    "no-words": lambda kept: {**kept, "indptr": kept["indptr"][:0]},
+    "pointers-that-fall": lambda kept: {**kept, "indptr": changed(kept["indptr"], {1: 10**6})},
+    "pointers-that-overflow": lambda kept: {**kept, "indptr": changed(kept["indptr"], {1: BIG.max, 2: BIG.min, 3: -1})},
+    "beyond-the-last-word": lambda kept: {**kept, "targets": changed(kept["targets"], {0: 10**6})},
+    "before-the-first-word": lambda kept: {**kept, "targets": changed(kept["targets"], {0: -1})},
+    "twice-the-same": lambda kept: {**kept, "targets": np.full_like(kept["targets"], 3)},
+    "nan": lambda kept: {**kept, "weights": changed(kept["weights"], {0: np.nan})},
+    "infinity": lambda kept: {**kept, "weights": changed(kept["weights"], {0: -np.inf})},
+    "nan-probability": lambda kept: {**kept, "probability": changed(kept["probability"], {0: np.nan})},
+    "probability": lambda kept: {**kept, "probability": changed(kept["probability"], {0: 1.5})},
+    "means-in-one-dimension": lambda kept: {**kept, "target_means": np.zeros(8)},
+    "means-without-number": lambda kept: {**kept, "target_means": np.full((1, 8), np.nan)},
+}
+
+
+def changed(tensor: np.ndarray[Any, Any], values: dict[int, Any]) -> np.ndarray[Any, Any]:
+    """Return a copy with other values in some places."""
+    copy = tensor.copy()
+    copy[list(values)] = list(values.values())
+    return copy
+
+
+@pytest.mark.parametrize("forge", CANDIDATES.values(), ids=CANDIDATES)
+def test_forged_candidates(guard: Guard, run: Path, forge: Forgery) -> None:
+    save_file(forge(load_file(run / "candidates.safetensors")), run / "candidates.safetensors")
+    resign(run)
+    refused(guard.open("run", run), r"candidates\.safetensors: these are not the candidates of this run")
+
+
+@pytest.mark.parametrize("header", [b"{", b'{"a": [' + b"[]," * 1_000_000 + b"[]]}", {"a": {"dtype": "BF16"}}])
+def test_candidates_that_are_no_tensors(guard: Guard, run: Path, header: object) -> None:
+    safetensors(run / "candidates.safetensors", header)
+    resign(run)
+    refused(guard.open("run", run), r"candidates\.safetensors: ")
+
+
+def test_forged_candidates_in_every_command(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = load_file(run / "candidates.safetensors")
+    save_file(CANDIDATES["pointers-that-overflow"](kept), run / "candidates.safetensors")
+    resign(run)
+    (tmp_path / "gold").write_text("s1 t1\n")
+    for command in ("translate RUN s1", "explore RUN --no-browser", "export RUN", "evaluate RUN GOLD", "report RUN"):
+        words = command.replace("RUN", str(run)).replace("GOLD", str(tmp_path / "gold")).split()
+        assert cli.run(words) == 1
+        shown = capsys.readouterr()
+        assert (shown.out, shown.err.count("\n")) == ("", 1)
+        assert str(run / "candidates.safetensors") in shown.err
+
+
+def test_the_means_of_other_vectors(run: Path) -> None:
+    kept = load_file(run / "candidates.safetensors")
+    save_file({**kept, "source_means": np.zeros((1, 5))}, run / "candidates.safetensors")
+    resign(run)
+    with pytest.raises(BilexError, match="the mean of its vectors"):
+        Run.load(run).transform(np.ones((1, 8), np.float32), "source")
 
 
 def test_a_model_with_a_long_header(guard: Guard, run: Path) -> None:

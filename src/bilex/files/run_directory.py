@@ -138,6 +138,7 @@ def read_candidates(folder: Path, info: dict[str, Any], words: tuple[int, int]) 
             and len(pointers) == words[0] + 1
             and pointers[0] == 0
             and pointers[-1] == len(targets) == len(tensors["weights"]) == len(tensors["probability"])
+            and bool(((pointers >= 0) & (pointers <= len(targets))).all())  # else the differences could overflow
             and bool((np.diff(pointers) >= 0).all())
             and bool(((targets >= 0) & (targets < words[1])).all())
             and bool(np.isfinite(tensors["weights"]).all())

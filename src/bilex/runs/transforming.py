@@ -52,9 +52,10 @@ def normalisation_of(run: Run, side: str) -> tuple[list[str], tuple[Floats, ...]
     steps = basic_steps(str(method.get("normalise", "unit,centre,unit")))
     centred = steps.count("centre")
     means = run.sides[side].means[-centred:] if centred else ()
-    if len(means) < centred:
+    orthography, dimension = float(method.get("orthography", 0)), run.sides[side].dimension
+    if len(means) < centred or (not orthography and any(mean.size != dimension for mean in means)):
         raise BilexError("this run does not know the mean of its vectors; run `bilex induce` again")
-    return steps, means, float(method.get("orthography", 0))
+    return steps, means, orthography
 
 
 @dataclass(frozen=True)
