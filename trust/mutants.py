@@ -80,6 +80,8 @@ def mutants(source: str) -> Iterator[Mutant]:
             changed = list(ast.walk(copy.deepcopy(top)))
             mutate(changed[places[original]], negate)
             before, after = first_difference(ast.unparse(statement), ast.unparse(changed[places[statement]]))
+            if before == after:  # as 1e38 + 1
+                continue
             text = f"{ast.unparse(function or statement)}\n{before}\n{after}"
             seen[text] += 1
             key = hashlib.sha256(f"{text}\n{seen[text]}".encode()).hexdigest()[:16]
@@ -126,7 +128,7 @@ def lines_of(statement: ast.stmt) -> range:
 def first_difference(before: str, after: str) -> tuple[str, str]:
     """Return the first lines that differ."""
     lines = zip(before.splitlines(), after.splitlines(), strict=False)
-    return next((old.strip(), new.strip()) for old, new in lines if old != new)
+    return next(((old.strip(), new.strip()) for old, new in lines if old != new), (before, before))
 
 
 def mutate(node: ast.AST, negate: bool) -> bool:

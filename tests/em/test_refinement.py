@@ -1,4 +1,4 @@
-"""The round on all evidence, recomputed by NumPy and SciPy: the matching, the weighted M-step, and when it is left out."""
+"""The round on all evidence, recomputed by NumPy and SciPy: matching, weighted M-step, and when it is left out."""
 
 from __future__ import annotations
 
