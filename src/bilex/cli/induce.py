@@ -20,8 +20,10 @@ from bilex.errors import BilexError, BilexWarning, InputError, NothingMatchedWar
 from bilex.methods import DEFAULT_METHOD, METHODS, PAPER, Method, find_method
 
 if TYPE_CHECKING:
+    from bilex.em.context import Reporter
     from bilex.runs.checkpoints import Checkpoint
     from bilex.runs.run import Run
+    from bilex.search.engine import Engine
 
 BAD_VERDICT = 3  # the exit code of a run that is complete, but not to be trusted
 CHOICES = {  # what a method decided by itself, in words
@@ -105,18 +107,13 @@ def induce(
         bilex induce en.vec fi.vec -o en-fi --seed seed.txt
         bilex induce en.vec fi.vec -o en-fi-2 --seed en-fi/reviewed
     """  # noqa: D301 (click needs the character, not two of them)
-    from bilex.cli.estimate import estimate_run
-    from bilex.confidence.signs import FAILED
-    from bilex.files.ownership import LEXICON, REPORT
+    from bilex.files.ownership import REPORT
     from bilex.files.run_directory import run_directory
-    from bilex.induction import induce as learn
-    from bilex.numerics.compilation import compiled
     from bilex.report.page import write_report
     from bilex.runs.checkpoints import read_checkpoint
     from bilex.runs.progress import INDUCTION, show_progress
     from bilex.search.engines import find_engine, open_engine
-    from bilex.seeds.seed import UNSUPERVISED, check_seed
-    from bilex.vectors.embeddings import load, short_name
+    from bilex.vectors.embeddings import short_name
 
     interrupted = None if resume is None else read_checkpoint(Path(resume))
     with shared.wrong_usage():
@@ -130,33 +127,9 @@ def induce(
         show_progress(quiet or as_json, stopping.tolerance, stopping.max_iterations, stages=INDUCTION) as reporter,
         open_engine(job.engine, threads=job.threads, progress=reporter.rows) as engine,
     ):
-        warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place
-        check_seed(job.seed)
         checkpoint = checkpoint_writer(job, place, folder, resumed=resume is not None)
-        here, seedless = engine if job.engine == "local" else None, job.seed == UNSUPERVISED
-        needed = estimate_run((job.src, job.trg), job.limit, job.method, here, seedless=seedless)
-        if needed:
-            first = ", and up to a minute more to compile the kernels, this first time" if compiled else ""
-            reporter.note(f"this needs {needed}{first}")
-        reporter.stage(f"reading {Path(job.src).name}")
-        source = load(job.src, job.limit)
-        reporter.stage(f"reading {Path(job.trg).name}")
-        target = load(job.trg, job.limit)
-        run = learn(
-            source,
-            target,
-            job.seed,
-            job.method,
-            complete=job.complete,
-            engine=engine,
-            reuse=job.reuse,
-            reporter=reporter,
-            checkpoint=checkpoint,
-            resume=interrupted,
-        )
+        run = carry_out(job, engine, reporter, checkpoint, interrupted)
         reporter.stage("writing")
-        run.info["estimate"] = needed.summary() if needed else None
-        run.info["command"] = job.command
         if job.report:
             write_report(run, folder / REPORT, engine, place)
         run.write(folder)
@@ -164,12 +137,10 @@ def induce(
     if as_json:
         shared.print_json({"run": place, **run.info})
     elif not quiet:
-        for line in summary_lines(run):
+        for line in summary_lines(run, place, report=job.report):
             echo(line)
-        echo(f"lexicon: {Path(place) / LEXICON}" + (f", report: {Path(place) / REPORT}" if job.report else ""))
-        echo(f"look at it and correct it: bilex explore {quote(place)}")
     level = run.info["verdict"]["level"]
-    if level == FAILED and (quiet or as_json):
+    if level == "failed" and (quiet or as_json):
         warnings.warn(f"{place}: {' '.join(verdict_lines(run))}", BilexWarning, stacklevel=1)
     context.exit(exit_code([level], strict))
 
@@ -236,6 +207,38 @@ def find_path(path: str, folder: str) -> str:
     return path if path in SEED_NAMES or Path(path).exists() or not there.exists() else str(there)
 
 
+def carry_out(
+    job: Job,
+    engine: Engine,
+    reporter: Reporter,
+    checkpoint: Callable[[Checkpoint], None],
+    resume: Checkpoint | None,
+) -> Run:
+    """Check the seed and the memory that is needed, read the vectors, and learn."""
+    from bilex.cli.estimate import estimate_run
+    from bilex.induction import induce as learn
+    from bilex.numerics.compilation import compiled
+    from bilex.seeds.seed import UNSUPERVISED, check_seed
+    from bilex.vectors.embeddings import load
+
+    warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place
+    check_seed(job.seed)
+    here, seedless = engine if job.engine == "local" else None, job.seed == UNSUPERVISED
+    needed = estimate_run((job.src, job.trg), job.limit, job.method, here, seedless=seedless)
+    if needed:
+        first = ", and up to a minute more to compile the kernels, this first time" if compiled else ""
+        reporter.note(f"this needs {needed}{first}")
+    reporter.stage(f"reading {Path(job.src).name}")
+    source = load(job.src, job.limit)
+    reporter.stage(f"reading {Path(job.trg).name}")
+    target = load(job.trg, job.limit)
+    how: dict[str, Any] = {"complete": job.complete, "engine": engine, "reuse": job.reuse, "reporter": reporter}
+    run = learn(source, target, job.seed, job.method, checkpoint=checkpoint, resume=resume, **how)
+    run.info["estimate"] = needed.summary() if needed else None
+    run.info["command"] = job.command
+    return run
+
+
 def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> Callable[[Checkpoint], None]:
     """Return the function that stores the checkpoints of a run; from the first one on, an exit tells how to resume."""
     from bilex.files.ownership import CHECKPOINT
@@ -255,8 +258,10 @@ def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> 
     return write
 
 
-def summary_lines(run: Run) -> list[str]:
-    """Sum the result up for people: what to expect of it, the verdict, then how it was learnt."""
+def summary_lines(run: Run, place: str, *, report: bool) -> list[str]:
+    """Sum the result up for people: what to expect of it, the verdict, how it was learnt, where it is."""
+    from bilex.files.ownership import LEXICON, REPORT
+
     seed, seconds = run.info["configuration"]["seed"], run.info["seconds"]
     unknown = seed["given"] - seed["used"]
     known = f" ({unknown:,} more have a word without a vector)" if unknown else ""
@@ -267,7 +272,8 @@ def summary_lines(run: Run) -> list[str]:
     for choice in run.info["choices"]:
         chosen = CHOICES.get(choice["chosen"], f"{choice['about']}: {choice['chosen']}")
         lines.append(f"{chosen} ({choice['why']})")
-    return lines
+    written = f"lexicon: {Path(place) / LEXICON}" + (f", report: {Path(place) / REPORT}" if report else "")
+    return [*lines, written, f"look at it and correct it: bilex explore {quote(place)}"]
 
 
 def verdict_lines(run: Run) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -28,9 +29,12 @@ from bilex.errors import BilexError
 from bilex.methods import OPTIONS, find_method
 
 if TYPE_CHECKING:
+    from bilex.em.context import Reporter
+    from bilex.methods import Method
     from bilex.multilingual.many import Many
     from bilex.runs.run import Run
     from bilex.search.engine import Engine
+    from bilex.vectors.embeddings import Embeddings
 
 SUMMARY, TRIPLES = "many.json", "triples.tsv"
 LANGUAGE_NAME = re.compile(r"[^\W_][\w.+-]*")
@@ -95,14 +99,11 @@ def induce_many(
     Writes DIR with a run directory for each pair (and in it cycles.tsv, the agreement of each entry), many.json and
     triples.tsv. If a lexicon failed, everything is written all the same, and the exit code is 3.
     """
-    from bilex.cli.estimate import estimate_run
     from bilex.files.ownership import check_listed_replaceable
     from bilex.files.run_directory import run_directory
     from bilex.multilingual.many import induce_many as learn_all
     from bilex.runs.progress import INDUCTION, show_progress
     from bilex.search.engines import find_engine, open_engine
-    from bilex.seeds.seed import check_seed
-    from bilex.vectors.embeddings import load
 
     with wrong_usage():
         chosen = find_method(method).with_changes(method_changes(context))
@@ -117,20 +118,11 @@ def induce_many(
         show_progress(quiet or as_json, *limits, stages=INDUCTION, runs=runs) as reporter,
         open_engine(engine, threads=threads, progress=reporter.rows) as where,
     ):
-        for seed in starts.values():
-            check_seed(seed)
-        sides = {}
-        first, *others = files
-        for name in others:
-            estimate_run((files[first], files[name]), limit, chosen, None)
-        for name, path in files.items():
-            reporter.stage(f"reading {Path(path).name}")
-            sides[name] = replace(load(path, limit), name=name)
-        words = command_line(context)
+        sides, words = read_languages(files, starts, limit, chosen, reporter), command_line(context)
 
         def write(run: Run) -> None:
             write_run(run, folder, words, where if report else None)
-            if vectors and run.source.name == first:
+            if vectors and run.source.name == next(iter(files)):
                 write_hub_vectors(run, folder, vectors)
 
         many = learn_all(sides, starts, chosen, each=write, engine=where, reuse=reuse, reporter=reporter)
@@ -146,6 +138,26 @@ def induce_many(
 
 
 induce_many.params.extend(parameter for parameter in induce.params if parameter.name in SHARED_OPTIONS)
+
+
+def read_languages(
+    files: Mapping[str, str], seeds: Mapping[str, str], limit: int, method: Method, reporter: Reporter
+) -> dict[str, Embeddings]:
+    """Check the seeds and the memory that is needed, then read the vectors of each language; the hub comes first."""
+    from bilex.cli.estimate import estimate_run
+    from bilex.seeds.seed import check_seed
+    from bilex.vectors.embeddings import load
+
+    hub, *others = files.values()
+    for seed in seeds.values():
+        check_seed(seed)
+    for path in others:
+        estimate_run((hub, path), limit, method, None)
+    sides = {}
+    for name, path in files.items():
+        reporter.stage(f"reading {Path(path).name}")
+        sides[name] = replace(load(path, limit), name=name)
+    return sides
 
 
 def named_files(arguments: tuple[str, ...]) -> dict[str, str]:

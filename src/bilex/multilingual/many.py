@@ -113,16 +113,11 @@ def induce_many(
         if seed is None:
             leave_out(many, pair, "no word of the hub has a partner in both")
             continue
-        source, target = (sides[name] for name in pair)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", NothingMatchedWarning)
-            try:
-                run = induce(source, target, seed, method, engine=engine, reuse=reuse, reporter=reporter, **changes)
-            except NothingMatchedWarning as warning:
-                leave_out(many, pair, str(warning))
-                continue
-            except BilexError as error:
-                raise BilexError(f"{'-'.join(pair)}: {error}") from None
+        try:
+            run = induce_pair(sides, pair, seed, method, engine=engine, reuse=reuse, reporter=reporter, **changes)
+        except NothingMatchedWarning as warning:
+            leave_out(many, pair, str(warning))
+            continue
         if pair[0] != hub:
             run.info["configuration"]["seed"]["name"] = f"through {hub}"
         many.lexicons[pair] = run.lexicon
@@ -135,6 +130,16 @@ def induce_many(
         raise BilexError(f"nothing was matched between {hub} and any other language; give dictionaries as seeds")
     check_cycles(many, sides)
     return many
+
+
+def induce_pair(sides: Mapping[str, Embeddings], pair: LanguagePair, *how: Any, **options: Any) -> Run:
+    """Learn the lexicon of one pair; raise a warning if nothing was matched, and name the pair in errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NothingMatchedWarning)
+        try:
+            return induce(*(sides[name] for name in pair), *how, **options)
+        except BilexError as error:
+            raise BilexError(f"{'-'.join(pair)}: {error}") from None
 
 
 def check_languages(languages: Mapping[str, Embeddings], hub: str) -> None:
