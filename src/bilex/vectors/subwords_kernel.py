@@ -16,7 +16,7 @@ _OPEN, _CLOSE = ord("<"), ord(">")
 _BASIS, _PRIME = np.uint32(2166136261), np.uint32(16777619)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _marked_byte(data: NDArray[np.uint8], start: int, end: int, place: int) -> int:
     """Return a byte of ``<word>``; the word is at ``data[start:end]``."""
     if place == 0:
