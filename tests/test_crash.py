@@ -17,9 +17,9 @@ def crashes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crashes]:
 
 
 def test_no_kill_and_no_interrupt_loses_or_breaks_anything(crashes: Crashes) -> None:
-    try_crashes(crashes, kills=3, every=90, interrupts=1, engines=("local",))
+    try_crashes(crashes, kills=2, every=150, interrupts=1, engines=("local",))
     assert not crashes.faults
-    assert crashes.seen["killed"] >= 4
+    assert crashes.seen["killed"] >= 3
     assert crashes.seen["resumed"] >= 1
     assert crashes.slowest <= MAX_INTERRUPT_SECONDS
 

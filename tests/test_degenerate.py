@@ -42,7 +42,7 @@ CASES: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {
     "nearly too large": (np.sign(COMMON) * 3e38, np.sign(TURNED) * 3e38),
 }
 EVERY_CASE = ("bilex", "ruder2018")  # the other methods get, in turn, one of the two cases that tell most
-METHOD_CASES = [(method, case) for method in EVERY_CASE for case in CASES] + list(
+METHOD_CASES = [(method, case) for case in CASES for method in EVERY_CASE] + list(
     zip(sorted(set(bilex.METHODS) - set(EVERY_CASE)), cycle(("rank 1", "every scale")))
 )
 
@@ -74,17 +74,17 @@ def check_run(run: bilex.Run) -> None:
 @pytest.mark.parametrize(("method", "case"), METHOD_CASES)
 def test_every_method_ends_in_a_sound_result_or_a_clear_error(method: str, case: str, tmp_path: Path) -> None:
     source, target = map(language, CASES[case])
-    seeds: tuple[SeedLike, ...] = ("identical", [("w0", "w0")])
-    for number, seed in enumerate(seeds):
-        try:
-            run = bilex.induce(source, target, seed, method)
-        except BilexError as error:
-            assert case in {"nearly too large", "every scale"} and "none" in bilex.METHODS[method].normalise
-            assert "too large" in str(error)
-            continue
-        check_run(run)
-        run.save(tmp_path / str(number))
-        check_run_files(tmp_path / str(number))
+    place = METHOD_CASES.index((method, case))
+    seed: SeedLike = "identical" if place % 2 else [("w0", "w0")]
+    try:
+        run = bilex.induce(source, target, seed, method)
+    except BilexError as error:
+        assert case in {"nearly too large", "every scale"} and "none" in bilex.METHODS[method].normalise
+        assert "too large" in str(error)
+        return
+    check_run(run)
+    run.save(tmp_path / "run")
+    check_run_files(tmp_path / "run")
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30])

@@ -33,8 +33,8 @@ def run_files(languages: Languages, folder: Path, **options: Any) -> list[bytes]
 def test_threads_and_blocks_do_not_change_the_files(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    languages, found = make_languages(150, 16, 50, noise=0.4), []
-    monkeypatch.setattr(e_steps, "SCORES_AT_ONCE", 150 * 40)  # several blocks also in so small a problem
+    languages, found = make_languages(90, 12, 40, noise=0.4), []
+    monkeypatch.setattr(e_steps, "SCORES_AT_ONCE", 90 * 25)  # several blocks also in so small a problem
     for threads, block in ((1, 37), (3, 1024)):
         monkeypatch.setenv("BILEX_THREADS", str(threads))
         engine = LocalEngine(threads=threads, query_block=block, target_block=block)
@@ -63,7 +63,7 @@ def test_the_order_of_a_seed_file_does_not_change_the_files(languages: Languages
 
 
 def test_processes_do_not_change_the_files(tmp_path: Path) -> None:
-    languages = make_languages(300, 16, 100, noise=0.4)
+    languages = make_languages(120, 16, 60, noise=0.4)
     for side in (languages.source, languages.target):
         write_vec(tmp_path / f"{side.name}.vec", side)
     command = ("induce", tmp_path / "src.vec", tmp_path / "trg.vec", "--complete", "--no-report", "--quiet", "-o")

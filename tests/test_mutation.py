@@ -36,7 +36,7 @@ def test_each_mutant_has_one_fault_in_code_that_runs() -> None:
     assert len(set(found)) == len(found)
 
 
-@pytest.mark.parametrize("module", MODULES[:2])
+@pytest.mark.parametrize("module", MODULES[:1])
 def test_mutants_compile(module: str) -> None:
     source = file_of(module).read_text("utf-8")
     whole = ast.unparse(ast.parse(source))

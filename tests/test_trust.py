@@ -96,7 +96,3 @@ def test_lines_and_branches_are_added_up_by_package() -> None:
     }
     assert [row[0] for row in result["tables"][0]["rows"]] == ["bilex", "web"]
     assert not branches.summary({"src/bilex/em.py": {**counts, "covered_branches": 6}})["ok"]
-
-
-def test_coverage_of_one_module() -> None:
-    assert branches.run(short=True)["figures"]["share of both"] == "100.0%"

@@ -18,7 +18,7 @@ from tests.languages import Languages, make_languages
 @pytest.fixture(scope="module")
 def languages() -> Languages:
     """A target of 12 dimensions: the principal components of one of 16."""
-    found = make_languages(300, 16, 40, noise=0.1)
+    found = make_languages(180, 16, 40, noise=0.1)
     centred = found.target.vectors - found.target.vectors.mean(axis=0)
     components = np.linalg.svd(centred, full_matrices=False)[2][:12]
     return replace(found, target=replace(found.target, vectors=centred @ components.T))

@@ -15,7 +15,8 @@ from tests.cli.helpers import Bilex
 doctor = import_module("bilex.cli.doctor")  # the package's attribute of that name is the command
 
 
-def test_the_screen(bilex: Bilex) -> None:
+def test_the_screen(bilex: Bilex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "RUN_WORDS", 300)
     done = bilex("doctor")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()

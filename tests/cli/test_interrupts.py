@@ -44,7 +44,7 @@ from bilex.cli import interrupts
 interrupts.install_signal_handlers()
 scratch = Path(sys.argv[1])
 scratch.mkdir()
-threading.Timer(0.5, os.kill, (os.getpid(), int(sys.argv[3]))).start()
+threading.Timer(0.1, os.kill, (os.getpid(), int(sys.argv[3]))).start()
 with interrupts.exit_promptly_on_signal(scratch):
     if sys.argv[2] == "stuck":
         hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # many minutes, all of them in C

@@ -44,6 +44,17 @@ def test_the_bar_never_goes_back_and_the_clock_never_restarts() -> None:
     assert column.render(display.tasks[0]).plain == f"{150 / seen[-1] - 150:.0f} s left"
 
 
+def test_quiet_is_silent_also_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    for quiet in (True, False):
+        with progress.show_progress(quiet, stages=INDUCTION) as reporter:
+            reporter.stage("reading a")
+            reporter.rows(1, 2)
+        assert (capsys.readouterr().err == "") == quiet
+
+
 @pytest.mark.parametrize(
     ("cosines", "tolerance", "left"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -135,7 +136,7 @@ def test_nearly_tied_targets_are_told_apart(engine: Engine) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered")
-@pytest.mark.parametrize("scale", [1e-37, 1e-22, 1e-6, 1e20])
+@pytest.mark.parametrize("scale", [1e-37, 1e-22, 1e20])
 def test_any_scale(engine: Engine, scale: float) -> None:
     lengths = 10.0 ** np.random.default_rng(10).uniform(-3, 0, (200, 1))  # far from one another as well
     targets = (rows(11, 200, 16) * lengths * scale).astype(np.float32)
@@ -177,13 +178,21 @@ def test_queries_that_move_as_in_em(engine: Engine) -> None:
         check_answers(engine, queries, targets, 3)
 
 
+@cache
+def plainly_induced(changes: tuple[tuple[str, Any], ...]) -> bilex.Run:
+    """Learn the lexicon that every engine has to find, once."""
+    return induced(PLAIN, changes)
+
+
+def induced(engine: Engine, changes: tuple[tuple[str, Any], ...]) -> bilex.Run:
+    languages = make_languages(100, 12)
+    return bilex.induce(languages.source, languages.target, complete=True, engine=engine, **dict(changes))
+
+
 @pytest.mark.parametrize("changes", [{"prior": "one-to-many"}, {"exact": True}], ids=str)
 def test_every_engine_induces_the_same_lexicon(engine: Engine, changes: dict[str, Any]) -> None:
-    languages = make_languages(150, 12)
-    expected, ours = (
-        bilex.induce(languages.source, languages.target, complete=True, engine=each, **changes)
-        for each in (PLAIN, engine)
-    )
+    given = tuple(changes.items())
+    expected, ours = plainly_induced(given), induced(engine, given)
     assert ours.lexicon.source == expected.lexicon.source
     assert ours.lexicon.target == expected.lexicon.target
     assert ours.lexicon.score.tobytes() == expected.lexicon.score.tobytes()

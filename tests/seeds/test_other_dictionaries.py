@@ -153,7 +153,7 @@ MAKERS: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("form", MAKERS)
 def test_memory_is_at_most_four_times_the_file(tmp_path: Path, form: str) -> None:
-    path = write(tmp_path, f"a.{form}", MAKERS[form](12_000))
+    path = write(tmp_path, f"a.{form}", MAKERS[form](6_000))
     read_pairs(write(tmp_path, f"b.{form}", MAKERS[form](5)), ("en", "fi"))  # what is imported does not count
     tracemalloc.start()
     read_pairs(path, ("en", "fi"))

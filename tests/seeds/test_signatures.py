@@ -65,7 +65,7 @@ def test_em_starts_from_them(method: str) -> None:
 
 
 def test_wrong_pairs_of_the_start_do_not_count_in_the_verdict() -> None:
-    languages = make_languages(300, noise=0.02)
+    languages = make_languages(120, noise=0.02)
     run = induce(languages.source, languages.target, "unsupervised", "ruder2018")
     assert run.info["configuration"]["seed"]["agreement"] is None
     assert run.info["configuration"]["seed"]["name"] == "unsupervised"
