@@ -15,7 +15,7 @@ import pytest
 from bilex import cli
 
 DATA = Path(os.environ.get("BILEX_SHARED_DATA") or Path(__file__).parents[2] / "shared" / "data")
-OPTIONS = "--method ruder2018 --limit 6000 --max-rank 2500 --max-iterations 8 --no-report --quiet".split()
+PAPER = ["--method", "ruder2018", "--limit", "6000", "--max-rank", "2500", "--max-iterations", "8"]
 pytestmark = [
     pytest.mark.shared,
     pytest.mark.skipif(not (DATA / "en.vec.gz").is_file(), reason=f"no shared data in {DATA}; set BILEX_SHARED_DATA"),
@@ -24,7 +24,7 @@ pytestmark = [
 
 def test_english_french_from_identical_strings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files, run = [str(DATA / name) for name in ("en.vec.gz", "fr.vec.gz")], str(tmp_path / "run")
-    assert cli.run(["induce", *files, "-o", run, *OPTIONS]) == 0
+    assert cli.run(["induce", *files, "-o", run, *PAPER, "--no-report", "--quiet"]) == 0
     capsys.readouterr()
     gold = str(DATA / "dictionaries" / "en-fr.0-5000.txt")
     assert cli.run(["evaluate", run, gold, "--retrieval", "csls", "--json"]) == 0

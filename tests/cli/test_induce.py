@@ -15,7 +15,7 @@ import bilex as package
 from bilex.cli.induce import exit_code
 from bilex.search.space import CROWDING_NEIGHBOURS
 from tests import oracles
-from tests.cli.helpers import Bilex, contents, refused, spawn
+from tests.cli.helpers import Bilex, contents, refused
 from tests.languages import Languages, vec_text
 
 ITERATION = {"pairs", "mean_cosine", "log_likelihood", "certificate_gap", "seconds"}
