@@ -76,11 +76,9 @@ def compose_words(
     and the longest n-grams, the longest 0 if there are none; the matrix has the `words` first.
     """
     for word in range(len(out)):
-        total, count = out[word], 0
-        total[:] = 0
-        if rows[word] >= 0:
-            total[:] = matrix[rows[word]]
-            count = 1
+        total, count = out[word], int(rows[word] >= 0)
+        for column in range(len(total)):  # in loops, as assignments of slices take seconds to compile
+            total[column] = matrix[rows[word], column] if count else 0.0
         count += _add_ngrams(data, starts[word], ends[word], sizes, matrix, words, total)
         if count > 1:
             scale = np.float32(1.0) / np.float32(count)
