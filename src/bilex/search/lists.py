@@ -44,10 +44,12 @@ class NeighbourLists:
     @cached_property
     def pairs(self) -> tuple[Indices, Indices]:
         """The targets listed with each source, by either: where they begin, and their numbers in order."""
-        from bilex.search.lists_kernel import listed_pairs
-
-        found: tuple[Indices, Indices] = listed_pairs(self.of_source, self.of_target)
-        return found
+        n, m = len(self.of_source), len(self.of_target)
+        ours = np.repeat(np.arange(n) * m, self.of_source.shape[1]) + self.of_source.ravel()
+        theirs = self.of_target.ravel() * m + np.repeat(np.arange(m), self.of_target.shape[1])
+        keys = np.sort(np.concatenate([ours, theirs]))
+        keys = keys[np.append(True, keys[1:] != keys[:-1])]  # `np.unique` takes ten times as long
+        return np.searchsorted(keys, np.arange(n + 1) * m), keys % m
 
     def limits(self, scale: float, terms: Floats) -> Floats:
         """Bound from above, for each source, the score of all pairs that are not listed."""

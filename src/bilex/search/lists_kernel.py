@@ -10,44 +10,6 @@ from bilex.search.topk_kernel import comes_before, dot, insert
 
 
 @njit(cache=True, nogil=True)
-def listed_pairs(of_source: Indices, of_target: Indices) -> tuple[Indices, Indices]:
-    """Return for each source the targets that are in its list or have it in theirs, as pointers and columns."""
-    n, width = of_source.shape
-    counts = np.full(n + 1, width, np.int64)
-    counts[0] = 0
-    for target in range(of_target.shape[0]):
-        for source in of_target[target]:
-            counts[source + 1] += 1
-    places = np.cumsum(counts)
-    columns, ends = np.empty(places[n], np.int64), places[:n].copy()
-    for source in range(n):
-        for target in of_source[source]:
-            columns[ends[source]] = target
-            ends[source] += 1
-    for target in range(of_target.shape[0]):
-        for source in of_target[target]:
-            columns[ends[source]] = target
-            ends[source] += 1
-    pairs: tuple[Indices, Indices] = without_repeats(places, columns)
-    return pairs
-
-
-@njit(cache=True, nogil=True)
-def without_repeats(places: Indices, columns: Indices) -> tuple[Indices, Indices]:
-    """Sort the columns of each row, and drop those that come twice."""
-    kept = np.empty_like(places)
-    kept[0], end = 0, 0
-    for row in range(places.size - 1):
-        own = np.sort(columns[places[row] : places[row + 1]])
-        for i in range(own.size):
-            if i == 0 or own[i] != own[i - 1]:
-                columns[end] = own[i]
-                end += 1
-        kept[row + 1] = end
-    return kept, columns[:end].copy()
-
-
-@njit(cache=True, nogil=True)
 def best_listed(
     queries: Vectors, targets: Vectors, pointers: Indices, columns: Indices, k: int
 ) -> tuple[Indices, Floats]:
