@@ -49,7 +49,8 @@ def weigh(start: Fit, trained: RowPairs, config: Method) -> WeighedEdges:
     frequent = LANGUAGES.among_frequent(MAX_RANK)
     mapped = (frequent.source @ start.theta.omega.T).astype(np.float32)
     space, near = SharedSpace.with_neighbours(mapped, frequent.target, ENGINE)
-    return weigh_edges(gather_edges(frequent, space, near, trained, config.map, ENGINE), Prior().capacities)
+    edges = gather_edges(frequent, space, near, trained, config.map, ENGINE, contrast=True)
+    return weigh_edges(edges, Prior().capacities)
 
 
 def best_pairs(weighed: WeighedEdges, prior: Prior) -> list[tuple[int, int]]:
