@@ -137,7 +137,7 @@ def induce_pair(sides: Mapping[str, Embeddings], pair: LanguagePair, *how: Any, 
     with warnings.catch_warnings():
         warnings.simplefilter("error", NothingMatchedWarning)
         try:
-            return induce(*(sides[name] for name in pair), *how, **options)
+            return induce(sides[pair[0]], sides[pair[1]], *how, **options)
         except BilexError as error:
             raise BilexError(f"{'-'.join(pair)}: {error}") from None
 
