@@ -53,7 +53,8 @@ ONLY_SELF_TAUGHT = (
     "all pairs count alike in the last round",
     "no contrast",
 )  # the maps of a whole dictionary stay
-ONLY_TAUGHT = ("no dictionary teaches", "no endings", "no families", "no margin")
+LEMMAS = {"--lemmas of the target": (False, True), "--lemmas of both": (True, True)}
+ONLY_TAUGHT = ("no dictionary teaches", "no endings", "no families", "no margin", *LEMMAS)
 FIGURES = ("model", "csls", "nn", "back", "entries", "precision", "expected")
 WordPairs = list[tuple[str, str]]
 
@@ -78,11 +79,11 @@ def changed(part: str) -> Iterator[None]:
         "no endings": ("bilex.model.forms.EndingRatios.read", lambda self, levels: np.zeros(len(levels[0]))),
         "no families": (
             "bilex.model.pair_weights.compare_families",
-            lambda scores, rows, columns, target: np.zeros((len(rows), 4)),
+            lambda scores, rows, columns, vocabularies: np.zeros((len(rows), 4)),
         ),
         "no margin": ("bilex.model.pair_weights.MARGIN_KNOTS", (8.0, 8.1, 8.2, 8.3, 8.4, 8.5, 8.6, 8.7)),
     }
-    if part == "the default":
+    if part == "the default" or part in LEMMAS:
         yield
         return
     with patch(*patches[part]):
@@ -150,6 +151,12 @@ def above_chance(confidence: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) 
     return calibration_error(confidence, right) - float(np.mean(chance))
 
 
+def with_lemmas(prepared: Prepared, languages: tuple[str, str], wanted: tuple[bool, bool]) -> Prepared:
+    """Return it with the lemmas of the languages that are wanted; EM does not look at them."""
+    source, target = (language * want for language, want in zip(languages, wanted, strict=True))
+    return replace(prepared, source=prepared.source.lemmatised(source), target=prepared.target.lemmatised(target))
+
+
 def last_steps(prepared: Prepared, fitted: FittedMethod, context: Context) -> Run:
     """Take the last round, and read the run out."""
     fit, method = fitted.fit, fitted.method
@@ -184,7 +191,8 @@ def measure_all(data: Path, kept: Path, *, dev: bool) -> list[dict[str, Any]]:
             fitted = fit_method(training, prepared.seed, prepared.method)
             for part in missing:
                 with changed(part):
-                    run = last_steps(prepared, fitted, replace(context))
+                    lemmatised = with_lemmas(prepared, (first, second), LEMMAS.get(part, (False, False)))
+                    run = last_steps(lemmatised, fitted, replace(context))
                 done.append({"pair": pair, "seed": name, "part": part, **measure(run, queries, back)})
                 with kept.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(done[-1]) + "\n")

@@ -127,6 +127,9 @@ class Method(Part):
         Whether the pairs of a dictionary are certain; otherwise they are judged like others.
     evidence
         Whether EM ends with a round on all evidence (`bilex.em.refinement`), and the lexicon is the matching on it.
+    lemmas
+        The languages of the lemmas that forms of one word are told by: ``fi``, or ``en:fi`` for source and target; see
+        `bilex.vectors.lemmas`.
     min_confidence
         Entries less probable than this are left out of the lexicon.
     map, e_step, prior, stopping
@@ -144,6 +147,9 @@ class Method(Part):
         False, "Take the pairs of the seed as certain: every matching contains them.", flag=True
     )
     evidence: bool = option(False, "Match by spelling and frequency as well, once EM has ended.")
+    lemmas: str | None = option(
+        None, "Languages whose lemmas tell forms of one word: fi, or en:fi for both sides.", metavar="LANG", flag=True
+    )
     min_confidence: Probability = option(
         0.0, "Leave out entries that are less probable; 0 lists all.", metavar="P", flag=True
     )

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bilex.errors import BilexWarning
-from bilex.lexicon.formats import FORMATS
+from bilex.lexicon.formats import FORMATS, write_book
 from bilex.lexicon.formats.book import Book, language_tag
+from bilex.lexicon.formats.lemmas import group_by_lemma
 from bilex.lexicon.lexicon import Entry
 from bilex.lexicon.text import tsv_cell, xml_safe
 from bilex.seeds.dictionaries import read_pairs
@@ -213,3 +214,45 @@ def test_tbx_has_a_concept_for_each_source_word_and_each_language_once() -> None
         assert [note.text for note in concepts[0].iter(f"{TBX}note")] == ["confidence 0.2500"] * 2
         assert [term.text for term in concepts[1].iter(f"{TBX}term")] == ["<&>", "]]>"]
         assert len({concept.get("id") for concept in concepts}) == 2
+
+
+FORMS = [
+    Entry("houses", "talot", 0.5, 2, True, "matching", 0.4, "house", "talo"),
+    Entry("house", "talo", 0.6, 1, True, "matching", 0.9, "house", "talo"),
+    Entry("house", "koti", 0.5, 3, False, "candidate", 0.3, "house", "koti"),
+    Entry("run", "ajot", 0.5, 1, True, "matching", 0.8, "", "ajo"),
+]
+
+
+@pytest.fixture(scope="module")
+def grouped() -> Book:
+    lemmas = {"houses": "house", "house": "house"}, {"talot": "talo", "ajot": "ajo"}
+    found = {"houses": [("talot", 0.4), ("talo", 0.4)], "house": [("talo", 0.6), ("koti", 0.2)]}
+    return group_by_lemma(Book(FORMS, "en", "fi", "x", lambda reverse: iter({} if reverse else found.items())), lemmas)
+
+
+def test_forms_become_one_entry_of_their_lemmas(grouped: Book) -> None:
+    assert [(e.source, e.target, e.confidence, e.rank) for e in grouped.entries] == [
+        ("house", "talo", 0.9, 1),  # the figures of the surest pair
+        ("house", "koti", 0.3, 3),
+        ("run", "ajo", 0.8, 1),
+    ]
+    assert grouped.forms == {"house": ("houses",)}
+    assert grouped.translations is not None
+    [(word, found)] = grouped.translations(False)
+    assert (word, dict(found)) == ("house", pytest.approx({"talo": 0.7, "koti": 0.1}))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_holds_a_grouped_lexicon(grouped: Book, form: str, tmp_path: Path) -> None:
+    written = write_book(grouped, form, f"{tmp_path}/out")
+    content = b"".join(Path(name).read_bytes() for name in written)
+    if form != "anki":  # which is compressed
+        assert content.count(b"talo") == (2 if form == "lex" else 1) and b"talot" not in content
+        assert b"lemma" not in content
+    assert (b"houses" in content) == (form in ("tei", "stardict"))  # where a reader may look for a form
+    if form == "tei":
+        assert tei_pairs(content.decode())[:2] == [("house", "talo"), ("house", "koti")]
+    if form == "stardict":
+        assert (tmp_path / "out.syn").read_bytes() == b"houses\0" + bytes(4)
+        assert b"synwordcount=1\n" in (tmp_path / "out.ifo").read_bytes()

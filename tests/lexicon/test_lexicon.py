@@ -14,7 +14,7 @@ HEADER = "source\ttarget\tscore\trank\tmutual\torigin"
 
 
 def lexicon_of(*entries: Entry) -> Lexicon:
-    source, target, score, rank, mutual, origin, probability = zip(*entries, strict=True)
+    source, target, score, rank, mutual, origin, probability, *_ = zip(*entries, strict=True)
     confidence = None if None in probability else np.array(probability)
     return Lexicon(source, target, np.array(score), np.array(rank), np.array(mutual), origin, confidence)
 

@@ -10,10 +10,12 @@ from bilex.model.forms import (
     ENDING_LEVELS,
     FAMILY_COLUMNS,
     LONGEST_ENDING,
+    OWN_LEMMA_COLUMNS,
     EndingRatios,
     Vocabulary,
     compare_families,
     ending_levels,
+    family_columns,
 )
 
 WORDS = ("talo", "talossa", "talot", "Kissa", "kissat", "ö")
@@ -74,7 +76,7 @@ def test_families_are_those_of_one_word_s_candidates() -> None:
     rows, columns = np.repeat(np.arange(4), 6), np.tile(np.arange(6), 4)
     keep = rng.random(24) < 0.7
     rows, columns, scores = rows[keep], columns[keep], rng.normal(size=int(keep.sum()))
-    found = compare_families(scores, rows, columns, target)
+    found = compare_families(scores, rows, columns, (target, target))
     assert found.shape == (len(rows), len(FAMILY_COLUMNS))
     for edge in range(len(rows)):
         own = (rows == rows[edge]) & (target.families[columns] == target.families[columns[edge]])
@@ -86,3 +88,17 @@ def test_families_are_those_of_one_word_s_candidates() -> None:
             several and columns[edge] == columns[own].min(),
         ]
         np.testing.assert_allclose(found[edge], expected, atol=1e-12)
+
+
+def test_words_that_are_lemmas_are_marked() -> None:
+    rows, columns, scores = np.array([0, 0, 1]), np.array([0, 1, 3]), np.zeros(3)
+    plain, known = Vocabulary.of(WORDS), Vocabulary.of(WORDS, ("talo", "talo", "talo", "kissa", "kissa", "ö"))
+    families = len(FAMILY_COLUMNS)
+    both = compare_families(scores, rows, columns, (known, known))
+    assert family_columns((known, known)) == (*FAMILY_COLUMNS, *OWN_LEMMA_COLUMNS)
+    assert both[:, families:].tolist() == [[1, 1, 1], [1, 0, 0], [0, 0, 0]]
+    assert both[:, 1].tolist() == [1, 1, 0]  # a family is a lemma
+    for sides, place in (((known, plain), 0), ((plain, known), 1)):
+        assert family_columns(sides)[families:] == OWN_LEMMA_COLUMNS[place : place + 1]
+        found = compare_families(scores, rows, columns, sides)[:, families:]
+        np.testing.assert_array_equal(found[:, 0], both[:, families + place])

@@ -43,6 +43,7 @@ gold_argument = click.argument("gold", type=click.Path(path_type=str))
     help="What p@k and mrr are over: covered queries, all queries, or covered pairs, each a case of its own.",
 )
 @min_probability_option("How probable the translations in a set are at least.", default=SET_THRESHOLD)
+@click.option("--lemmas", metavar="LANG", help="The language of the answers, if the run was made without its lemmas.")
 @json_option
 @quiet_option
 def evaluate(run: str, gold: str, as_json: bool, quiet: bool, **choices: Any) -> None:
@@ -50,7 +51,8 @@ def evaluate(run: str, gold: str, as_json: bool, quiet: bool, **choices: Any) ->
 
     A query is covered if it and at least one of its translations have vectors. p@k and mrr follow --convention; p@1 is
     always reported by all three conventions. The set of a query holds all its translations of at least
-    --min-probability; set_precision, set_recall and set_f1 count the pairs of all covered queries together.
+    --min-probability; set_precision, set_recall and set_f1 count the pairs of all covered queries together. With
+    lemmas, p@1_lexeme counts a covered query as right if its first answer is any form of a right word.
     """
     with load_runs(quiet or as_json, run) as (engine, [loaded]):
         figures = loaded.evaluate(gold, engine=engine, **choices).figures()

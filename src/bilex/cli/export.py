@@ -13,6 +13,7 @@ import click
 import numpy as np
 
 from bilex.cli.options import min_confidence_option, min_probability_option, quiet_option, run_argument
+from bilex.errors import BilexError
 from bilex.lexicon.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from bilex.lexicon.reviewed import ReviewedLexicon
     from bilex.numerics.types import Vectors
     from bilex.runs.run import Run
+    from bilex.vectors.embeddings import Embeddings
 
 VECTOR_FORMATS = {  # the endings that a file of the format may have
     "vec": (".vec", ".txt", ".vec.gz", ".txt.gz"),
@@ -50,6 +52,9 @@ SEPARATOR = re.compile(r"[ \t\r\n]")
 )
 @click.option("--vectors", metavar="FILE", help="Map the vectors in FILE, of one --side, instead of the run's own.")
 @click.option("--reviewed", is_flag=True, help="As it was reviewed: rejected pairs left out, corrections put in.")
+@click.option(
+    "--group-by-lemma", is_flag=True, help="One entry for all forms of two words; the run has to have lemmas."
+)
 @min_confidence_option
 @min_probability_option("All pairs that are right with at least this probability, in the lexicon or not.")
 @quiet_option
@@ -60,6 +65,7 @@ def export(
     side: str | None,
     vectors: str | None,
     reviewed: bool,
+    group_by_lemma: bool,
     min_confidence: float,
     min_probability: float | None,
     quiet: bool,
@@ -80,24 +86,25 @@ def export(
     from bilex.runs.progress import show_progress
     from bilex.runs.run import Run
 
-    check_options(run, form, output, side, reviewed, min_confidence, min_probability)
+    check_options(run, form, output, side, reviewed, group_by_lemma, min_confidence, min_probability)
     if vectors is not None and (form not in VECTOR_FORMATS or side not in ("source", "target")):
         raise click.UsageError("--vectors needs --format vec, bin or safetensors, and --side source or target")
     with show_progress(quiet) as reporter:
         reporter.stage("reading")
         loaded = Run.load(run)
+        book = None if form in VECTOR_FORMATS else book_of(loaded, run, reviewed, min_confidence, min_probability)
+        if group_by_lemma and book is not None:
+            book = with_forms_together(book, loaded)
         written = []
         if vectors is not None and output is not None:
             written = write_transformed(loaded, vectors, output, str(side), reporter)
         elif form in VECTOR_FORMATS and output is not None:
             written = write_sides(loaded, output, side or "both", reporter)
-        elif output is not None:
+        elif output is not None and book is not None:
             reporter.stage(f"writing {output}")
-            written = write_book(
-                book_of(loaded, run, reviewed, min_confidence, min_probability), form, output, reporter.rows
-            )
-    if output is None:  # as UTF-8, whatever the locale is
-        for pieces in FORMATS[form].files(book_of(loaded, run, reviewed, min_confidence, min_probability)).values():
+            written = write_book(book, form, output, reporter.rows)
+    if output is None and book is not None:  # as UTF-8, whatever the locale is
+        for pieces in FORMATS[form].files(book).values():
             sys.stdout.buffer.writelines(pieces)
         sys.stdout.buffer.flush()
     if not quiet:
@@ -111,12 +118,14 @@ def check_options(
     output: str | None,
     side: str | None,
     reviewed: bool,
+    group_by_lemma: bool,
     min_confidence: float,
     min_probability: float | None,
 ) -> None:
     """Raise a usage error if options do not go together."""
     problem = None
-    chosen = {"reviewed": reviewed, "min-confidence": min_confidence, "min-probability": min_probability is not None}
+    chosen = {"reviewed": reviewed, "group-by-lemma": group_by_lemma, "min-confidence": min_confidence}
+    chosen["min-probability"] = min_probability is not None
     given = [f"--{name}" for name, value in chosen.items() if value]
     if min_confidence and min_probability is not None:
         problem = "--min-confidence and --min-probability exclude each other"
@@ -157,6 +166,16 @@ def book_of(run: Run, folder: str, reviewed: bool, least: float, likely: float |
     return Book(entries, run.source.name, run.target.name, f"bilex {__version__}", translations)
 
 
+def with_forms_together(book: Book, run: Run) -> Book:
+    """Return the book with the forms of each word together."""
+    from bilex.lexicon.formats.lemmas import group_by_lemma
+
+    if not run.source.lemmas and not run.target.lemmas:
+        raise BilexError("this run has no lemmas; run `bilex induce` with --lemmas")
+    source, target = (dict(zip(side.words, side.lemmas, strict=False)) for side in (run.source, run.target))
+    return group_by_lemma(book, (source, target))
+
+
 def with_sets(run: Run, entries: list[Entry], review: ReviewedLexicon, least: float) -> list[Entry]:
     """Return all pairs of at least that probability, in the order of the source words' frequency, likeliest first.
 
@@ -182,9 +201,15 @@ def reviewed_entries(run: Run, review: ReviewedLexicon) -> list[Entry]:
     known = {entry[:2]: entry for entry in run.lexicon}
     for pair in review.kept:
         score, rank, mutual = known[pair][2:5] if pair in known else figures(run, *pair)
-        known[pair] = Entry(*pair, score, rank, mutual, REVIEW, certain)
+        lemmas = (lemma_of(side, word) for side, word in zip((run.source, run.target), pair, strict=True))
+        known[pair] = Entry(*pair, score, rank, mutual, REVIEW, certain, *lemmas)
     last = len(run.source)
     return [known[pair] for pair in sorted(review.pairs, key=lambda pair: run.source.index.get(pair[0], last))]
+
+
+def lemma_of(side: Embeddings, word: str) -> str:
+    """Return the lemma of a word, if it is known."""
+    return side.lemmas[side.index[word]] if side.lemmas and word in side else ""
 
 
 def figures(run: Run, source: str, target: str) -> tuple[float, int, bool]:

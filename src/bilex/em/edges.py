@@ -21,7 +21,7 @@ from bilex.matching.solver import solve
 from bilex.methods import MIN_LISTED, MapConfig
 from bilex.model.counting import measure_purity
 from bilex.model.evidence import Evidence, Flags, Measured
-from bilex.model.forms import Vocabulary
+from bilex.model.forms import Vocabularies
 from bilex.model.maps import contrasting_map
 from bilex.model.pair_weights import FOLDS, CandidateEdges, WeighedEdges
 from bilex.model.prior import Prior
@@ -43,7 +43,7 @@ class Languages:
     source: Vectors
     target: Vectors
     kinds: tuple[Evidence, ...]
-    vocabularies: tuple[Vocabulary, Vocabulary] | None = None
+    vocabularies: Vocabularies | None = None
 
     def among_frequent(self, max_rank: int | None) -> Languages:
         """Return the most frequent words of both; evidence is measured by row, so it stays."""

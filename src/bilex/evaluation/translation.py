@@ -15,6 +15,9 @@ pairs
 A run that knows how probable its candidates are also gives every query a *set* of translations: those that are at least
 as probable as a threshold. Precision and recall of the sets count the pairs of all covered queries together; recall is
 over the translations that have a vector.
+
+Where the lemmas of the answers are known, ``p@1_lexeme`` is the share of the covered queries whose first answer is a
+form of a right word: it has the lemma of one of the translations.
 """
 
 from __future__ import annotations
@@ -81,7 +84,7 @@ class TranslationScore(ShownFigures):
 
     `ranks` holds the rank of the best translation of each covered query. `pairs` counts the distinct pairs of the
     dictionary, `covered_pairs` the covered ones; `cases` holds the ranks that the convention is over. `sets` is None in
-    a run without probabilities.
+    a run without probabilities, `right_lexemes` (how many first answers are forms of a right word) without lemmas.
     """
 
     retrieval: str
@@ -93,6 +96,7 @@ class TranslationScore(ShownFigures):
     convention: str
     cases: Indices
     sets: SetScore | None = None
+    right_lexemes: int | None = None
 
     @property
     def total(self) -> int:
@@ -124,6 +128,7 @@ class TranslationScore(ShownFigures):
             "pairs": self.pairs,
             "covered_pairs": self.covered_pairs,
             **({} if self.sets is None else self.sets.figures()),
+            **({} if self.right_lexemes is None else {"p@1_lexeme": self.right_lexemes / covered}),
         }
 
 
@@ -158,7 +163,15 @@ def evaluate_translation(
     cases = space.rank(rows, columns, retrieval, engine) if convention == "pairs" else ranks
     words = tuple(source.words[row] for row in rows[first])
     sets = evaluate_sets(space, RowPairs(rows, columns), min_probability)
-    return TranslationScore(retrieval, queries, words, ranks, len(set(pairs)), len(known), convention, cases, sets)
+    lexemes = None
+    if target.lemmas:
+        best = space.search(rows[first], 1, retrieval, engine).indices[:, 0].tolist()
+        forms = {(row, target.lemmas[column]) for row, column in known}
+        lexemes = sum(
+            (row, target.lemmas[column]) in forms for row, column in zip(rows[first].tolist(), best, strict=True)
+        )
+    counts = len(set(pairs)), len(known)
+    return TranslationScore(retrieval, queries, words, ranks, *counts, convention, cases, sets, lexemes)
 
 
 def evaluate_sets(space: SharedSpace, gold: RowPairs, threshold: float) -> SetScore | None:

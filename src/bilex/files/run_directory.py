@@ -47,6 +47,7 @@ OPTIONAL_TENSOR = "target_map"  # only if the target's side is mapped too
 CANDIDATE_TENSORS = {"indptr": "int64", "targets": "int32", "weights": "float32", "probability": "float32"}
 MEANS = ("source_means", "target_means")
 WORDS, WORDS_CHECKSUM = ("source_words", "target_words"), "words_sha256"
+LEMMAS = ("source_lemmas", "target_lemmas")  # the lemma of each word, packed like the words; only if they are known
 
 
 @contextlib.contextmanager
@@ -113,9 +114,11 @@ def write_model(folder: Path, tensors: Mapping[str, NDArray[Any]], names: Mappin
 def write_candidates(folder: Path, tensors: Mapping[str, NDArray[Any]]) -> None:
     """Write the candidates of a run: the edges of each source word, by ascending target.
 
-    Beside them, the means that were subtracted from the vectors: one row for each time that they were centred.
+    Beside them, the means that were subtracted from the vectors, one row for each time that they were centred, and the
+    lemmas of the words.
     """
-    typed = {name: tensor.astype(CANDIDATE_TENSORS.get(name, "float64")) for name, tensor in tensors.items()}
+    kinds = CANDIDATE_TENSORS | dict.fromkeys(MEANS, "float64") | dict.fromkeys(LEMMAS, "uint8")
+    typed = {name: tensor.astype(kinds[name]) for name, tensor in tensors.items()}
     atomic_write_tensors(folder / CANDIDATES, typed)
 
 
@@ -131,7 +134,8 @@ def read_candidates(folder: Path, info: dict[str, Any], words: tuple[int, int]) 
     try:
         tensors = load_file(path)
         means = [tensors[name] for name in MEANS if name in tensors]
-        kinds = {name: str(tensor.dtype) for name, tensor in tensors.items() if name not in MEANS and tensor.ndim == 1}
+        beside = (*MEANS, *LEMMAS)
+        kinds = {name: str(tensor.dtype) for name, tensor in tensors.items() if name not in beside and tensor.ndim == 1}
         pointers, targets = tensors["indptr"], tensors["targets"]
         valid = (
             kinds == CANDIDATE_TENSORS
@@ -143,6 +147,7 @@ def read_candidates(folder: Path, info: dict[str, Any], words: tuple[int, int]) 
             and bool(((targets >= 0) & (targets < words[1])).all())
             and bool(np.isfinite(tensors["weights"]).all())
             and all(each.dtype == "float64" and each.ndim == 2 and np.isfinite(each).all() for each in means)
+            and all(hold_words(tensors.get(name), count) for name, count in zip(LEMMAS, words, strict=True))
             and bool(((tensors["probability"] >= 0) & (tensors["probability"] <= 1)).all())
         )
         rows = np.repeat(np.arange(words[0]), np.diff(pointers)) if valid else pointers
@@ -250,6 +255,21 @@ def words_checksum(packed: Iterable[NDArray[Any]]) -> str:
     for each in packed:
         total.update(hashlib.sha256(each.data).digest())
     return total.hexdigest()
+
+
+def hold_words(packed: NDArray[Any] | None, count: int) -> bool:
+    """Check that a tensor, if there is one, holds that many packed words."""
+    if packed is None:
+        return True
+    try:
+        return (
+            packed.dtype == "uint8"
+            and packed.ndim == 1
+            and words_are_short(packed)
+            and len(unpack_words(packed)) == count
+        )
+    except UnicodeDecodeError:
+        return False
 
 
 def verified_file(folder: Path, name: str, info: dict[str, Any]) -> Path:

@@ -31,7 +31,8 @@ class Entry(NamedTuple):
 
     `score` is the cosine of the pair in the shared space, `rank` the target's place among the source's CSLS
     neighbours, `mutual` whether each is the other's nearest neighbour, `origin` where the pair came from, and
-    `confidence` the probability that it is right (`bilex.confidence.assessment`), if that was estimated.
+    `confidence` the probability that it is right (`bilex.confidence.assessment`), if that was estimated. The lemmas
+    are empty if they are not known.
     """
 
     source: str
@@ -41,10 +42,13 @@ class Entry(NamedTuple):
     mutual: bool
     origin: str
     confidence: float | None = None
+    source_lemma: str = ""
+    target_lemma: str = ""
 
 
 COLUMNS = Entry._fields
-REQUIRED_COLUMNS = COLUMNS[:-1]  # a lexicon without confidence has only these
+LEMMA_COLUMNS = COLUMNS[-2:]
+REQUIRED_COLUMNS = COLUMNS[:-3]  # a lexicon without confidence and lemmas has only these
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,8 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
     mutual: NDArray[np.bool_]
     origin: tuple[str, ...]
     confidence: Floats | None = None
+    source_lemma: tuple[str, ...] = ()
+    target_lemma: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.source)
@@ -70,7 +76,8 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
     def __iter__(self) -> Iterator[Entry]:
         columns = (self.score.tolist(), self.rank.tolist(), self.mutual.tolist())
         confidence = repeat(None) if self.confidence is None else self.confidence.tolist()
-        return map(Entry, self.source, self.target, *columns, self.origin, confidence)
+        lemmas = (column or repeat("") for column in (self.source_lemma, self.target_lemma))
+        return map(Entry, self.source, self.target, *columns, self.origin, confidence, *lemmas)
 
     def __contains__(self, item: object) -> bool:
         """Check for a source word, a (source, target) pair or an entry."""
@@ -96,7 +103,8 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
             return self._part(np.arange(len(self))[key])
         confidence = None if self.confidence is None else float(self.confidence[key])
         numbers = float(self.score[key]), int(self.rank[key]), bool(self.mutual[key])
-        return Entry(self.source[key], self.target[key], *numbers, self.origin[key], confidence)
+        lemmas = (column[key] if column else "" for column in (self.source_lemma, self.target_lemma))
+        return Entry(self.source[key], self.target[key], *numbers, self.origin[key], confidence, *lemmas)
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Lexicon) else NotImplemented
@@ -112,11 +120,13 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
         return rows
 
     def _part(self, rows: Indices) -> Lexicon:
-        source, target, origin = (
-            tuple(column[row] for row in rows.tolist()) for column in (self.source, self.target, self.origin)
+        source, target, origin, *lemmas = (
+            tuple(column[row] for row in rows.tolist()) if column else ()
+            for column in (self.source, self.target, self.origin, self.source_lemma, self.target_lemma)
         )
         confidence = None if self.confidence is None else self.confidence[rows]
-        return Lexicon(source, target, self.score[rows], self.rank[rows], self.mutual[rows], origin, confidence)
+        numbers = self.score[rows], self.rank[rows], self.mutual[rows]
+        return Lexicon(source, target, *numbers, origin, confidence, *lemmas)
 
     def head(self, n: int = 10) -> Lexicon:
         """Return the first n entries."""
@@ -141,7 +151,7 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
         return self.confidence
 
     def __repr__(self) -> str:
-        lines = ["  ".join([*row[:3], *row[6:]]) for row in self._shown()]
+        lines = ["  ".join([*row[:3], *row[6:7]]) for row in self._shown()]
         more = [f"... {len(self) - len(lines)} more"] if len(self) > len(lines) else []
         return "\n".join([f"Lexicon of {len(self)} pairs", *lines, *more])
 
@@ -154,12 +164,13 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
         return [
             (e.source, e.target, f"{e.score:.3f}", str(e.rank), "yes" if e.mutual else "no", e.origin)
             + (() if e.confidence is None else (f"{e.confidence:.2f}",))
+            + tuple(getattr(e, name) for name in self._columns if name in LEMMA_COLUMNS)
             for e in self.head(MAX_SHOWN_ENTRIES)
         ]
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        return REQUIRED_COLUMNS if self.confidence is None else COLUMNS
+        return columns_with(confidence=self.confidence is not None, lemmas=bool(self.source_lemma))
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a pandas data frame with one row for each entry; needs ``pip install 'bilex[pandas]'``."""
@@ -171,7 +182,7 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
 
     def to_tsv(self) -> str:
         """Return a tab-separated table with a header; a tab or line end inside a word becomes a space."""
-        return "".join(tsv_lines(self, confidence=self.confidence is not None))
+        return "".join(tsv_lines(self, self._columns))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tab-separated table, whole or not at all."""
@@ -186,31 +197,43 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
         lines = iter(listed)
         _, first = next(lines, (1, b""))
         header = tuple(first.decode("utf-8", "replace").split("\t"))
-        width = len(COLUMNS if header[: len(COLUMNS)] == COLUMNS else REQUIRED_COLUMNS)
-        if header[:width] != COLUMNS[:width]:
+        known = (columns_with(confidence=one, lemmas=other) for one in (True, False) for other in (True, False))
+        columns = next((each for each in known if header[: len(each)] == each), REQUIRED_COLUMNS)
+        if header[: len(columns)] != columns:
             raise InputError(path, "this is not a lexicon of bilex", f"expected {' '.join(REQUIRED_COLUMNS)}", line=1)
-        entries = [parse_entry(line, path, number, width) for number, line in lines]
+        entries = [parse_entry(line, path, number, columns) for number, line in lines]
         if listed.unfinished:
             raise InputError(path, "the last line has no end", "get the file again, it looks cut off")
-        source, target, score, rank, mutual, origin, confidence = zip(*entries, strict=True) if entries else ((),) * 7
-        numbers = np.array(score, float), np.array(rank, int), np.array(mutual, bool)
-        return cls(source, target, *numbers, origin, np.array(confidence, float) if width == len(COLUMNS) else None)
+        found = dict(zip(COLUMNS, zip(*entries, strict=True) if entries else ((),) * len(COLUMNS), strict=True))
+        kinds = {"score": float, "rank": int, "mutual": bool, "confidence": float}
+        read = {name: np.array(found[name], kinds[name]) if name in kinds else found[name] for name in columns}
+        return cls(**read)
 
 
-def tsv_lines(entries: Iterable[Entry], *, confidence: bool = False) -> Iterator[str]:
-    """Yield the lines of the table, header first; with a column more if the entries have a confidence."""
-    yield "\t".join(COLUMNS if confidence else REQUIRED_COLUMNS) + "\n"
-    for source, target, score, rank, mutual, origin, probability in entries:
+def columns_with(*, confidence: bool, lemmas: bool) -> tuple[str, ...]:
+    """Return the columns of a lexicon with or without these."""
+    return (*REQUIRED_COLUMNS, *("confidence",) * confidence, *LEMMA_COLUMNS * lemmas)
+
+
+def tsv_lines(entries: Iterable[Entry], columns: tuple[str, ...]) -> Iterator[str]:
+    """Yield the lines of the table, header first."""
+    yield "\t".join(columns) + "\n"
+    with_lemmas = LEMMA_COLUMNS[0] in columns
+    for source, target, score, rank, mutual, origin, probability, *lemmas in entries:
         last = "" if probability is None else f"\t{probability:.4f}"
+        last += "".join(f"\t{tsv_cell(lemma)}" for lemma in lemmas) if with_lemmas else ""
         yield f"{tsv_cell(source)}\t{tsv_cell(target)}\t{score:.6f}\t{rank}\t{mutual:d}\t{origin}{last}\n"
 
 
-def parse_entry(line: bytes, path: str | os.PathLike[str], number: int, width: int) -> Entry:
-    """Parse the first `width` columns of one line."""
+def parse_entry(line: bytes, path: str | os.PathLike[str], number: int, columns: tuple[str, ...]) -> Entry:
+    """Parse the columns of one line."""
     try:
-        source, target, score, rank, mutual, origin, *rest = line.decode("utf-8").split("\t")[:width]
-        confidence = float(rest[0]) if width == len(COLUMNS) else None
-        entry = Entry(source, target, float(score), int(rank), bool(("0", "1").index(mutual)), origin, confidence)
+        source, target, score, rank, mutual, origin, *rest = line.decode("utf-8").split("\t")[: len(columns)]
+        confidence = float(rest.pop(0)) if "confidence" in columns else None
+        if len(rest) != len(LEMMA_COLUMNS) * (LEMMA_COLUMNS[0] in columns):
+            raise ValueError
+        numbers = float(score), int(rank), bool(("0", "1").index(mutual))
+        entry = Entry(source, target, *numbers, origin, confidence, *rest)
         if not math.isfinite(entry.score) or not 0 < entry.rank < 1 << 63:
             raise ValueError
         if confidence is not None and not 0 <= confidence <= 1:

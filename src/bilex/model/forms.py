@@ -11,6 +11,7 @@ Vectors hardly tell the forms of a word apart, and a dictionary lists one or two
   the posterior mean of a Poisson rate under a Gamma prior of κ examples around the shorter ending's rate.
 - *Families*: candidates of one word that begin with the same letters, or that have one lemma. What the family weighs
   beyond the candidate, and whether the candidate is its shortest or its most frequent form.
+- *Lemmas*, if they are known: whether the source, the target, and both are lemmas themselves.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ ENDING_LEVELS = (  # the last letters of the source and of the target that are l
 )
 ENDING_COLUMNS = ("target ending", "both endings")
 FAMILY_COLUMNS = ("family", "of several", "shortest", "most frequent")
+OWN_LEMMA_COLUMNS = ("source lemma", "target lemma", "both lemmas")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,16 +44,22 @@ class Vocabulary:
     endings: tuple[Indices, ...]  # for each number of letters, from 0, the ending of each word
     families: Indices
     lengths: Floats
+    is_lemma: Floats | None = None  # 1 for a word that is its own lemma, 0 for the others; None if that is not known
 
     @classmethod
-    def of(cls, words: Sequence[str], lemmas: Sequence[str] | None = None) -> Vocabulary:
+    def of(cls, words: Sequence[str], lemmas: Sequence[str] = ()) -> Vocabulary:
         """Assign numbers to the endings and families of words; a family is a lemma, if lemmas are given."""
         folded = [fold_spelling(word) for word in words]
         endings = tuple(
             number([word[-letters:] if letters else "" for word in folded]) for letters in range(LONGEST_ENDING + 1)
         )
-        families = number([word[:BEGINNING] for word in folded] if lemmas is None else lemmas)
-        return cls(endings, families, np.array([len(word) for word in folded], np.float64))
+        families = number(lemmas or [word[:BEGINNING] for word in folded])
+        own = np.array([word == lemma for word, lemma in zip(words, lemmas, strict=True)], float) if lemmas else None
+        return cls(endings, families, np.array([len(word) for word in folded], np.float64), own)
+
+
+Vocabularies = tuple[Vocabulary, Vocabulary]
+"""Those of the source and of the target."""
 
 
 def number(names: Sequence[str]) -> Indices:
@@ -102,11 +110,19 @@ def ending_levels(source: Vocabulary, target: Vocabulary, rows: Indices, columns
     ]
 
 
-def compare_families(scores: Floats, rows: Indices, columns: Indices, target: Vocabulary) -> Floats:
-    """Return `FAMILY_COLUMNS` of edges: the family's weight beyond the edge's, and what the target is in its family.
+def family_columns(vocabularies: Vocabularies) -> tuple[str, ...]:
+    """Return the names of what `compare_families` returns."""
+    known = [side.is_lemma is not None for side in vocabularies]
+    named = zip(OWN_LEMMA_COLUMNS, (*known, all(known)), strict=True)
+    return FAMILY_COLUMNS + tuple(name for name, seen in named if seen)
+
+
+def compare_families(scores: Floats, rows: Indices, columns: Indices, vocabularies: Vocabularies) -> Floats:
+    """Return `family_columns` of edges: the family's weight beyond the edge's, and what the target is in its family.
 
     The families of a source word are those of its own candidates. The target's rank is its column.
     """
+    source, target = vocabularies
     _, family = np.unique(rows * np.int64(len(target.lengths)) + target.families[columns], return_inverse=True)
     size = int(family.max(initial=-1)) + 1
     heaviest = np.full(size, -np.inf)
@@ -115,7 +131,9 @@ def compare_families(scores: Floats, rows: Indices, columns: Indices, target: Vo
     several = np.bincount(family, minlength=size)[family] > 1
     beyond = np.log(together)[family] + heaviest[family] - scores
     flags = [several & least_of(values, family, size) for values in (target.lengths[columns], columns.astype(float))]
-    return np.column_stack([beyond, several, *flags]).astype(np.float64)
+    own = [side.is_lemma[places] for side, places in ((source, rows), (target, columns)) if side.is_lemma is not None]
+    both = [own[0] * own[1]] if len(own) == len(vocabularies) else []
+    return np.column_stack([beyond, several, *flags, *own, *both]).astype(np.float64)
 
 
 def least_of(values: Floats, groups: Indices, size: int) -> Flags:

@@ -20,11 +20,11 @@ from bilex.model.counting import CountedWeights, bounded_purity, count_weights, 
 from bilex.model.evidence import Flags, Measured
 from bilex.model.forms import (
     ENDING_COLUMNS,
-    FAMILY_COLUMNS,
     EndingRatios,
-    Vocabulary,
+    Vocabularies,
     compare_families,
     ending_levels,
+    family_columns,
 )
 from bilex.model.listwise import CandidateLists, Lessons, fit_weights
 from bilex.numerics.types import Floats, Indices
@@ -51,7 +51,7 @@ class CandidateEdges:
     cosine: Floats
     evidence: tuple[Measured, ...]
     near: Flags  # neighbours; the others are edges only because they were asked for
-    vocabularies: tuple[Vocabulary, Vocabulary] | None = None  # for endings and families
+    vocabularies: Vocabularies | None = None  # for endings and families
     contrast: bool = False  # whether pairs were moved away from their rivals first
 
     @cached_property
@@ -153,16 +153,17 @@ def teach(edges: CandidateEdges, start: PairWeights, nats: Floats, dictionary: R
     right = np.isin(own.graph.keys, dictionary.keys(own.graph.n_targets))
     if count_lessons(own.graph.rows, right) < MIN_LESSONS:
         return start, nats
-    rows, columns = own.graph.rows, own.graph.indices
+    assert edges.vocabularies is not None
+    rows, columns, families = own.graph.rows, own.graph.indices, family_columns(edges.vocabularies)
     base = np.column_stack([counted, design_of(own)])
-    mean, variance = prior_of(edges.taught_evidence)
+    mean, variance = prior_of(edges.taught_evidence, len(families))
     places = slice(base.shape[1])
     lessons = Lessons.of(base, right, rows, columns)
     scores = base @ fit_weights(lessons, mean[places], variance[places])
     forms, endings = cross_fitted_forms(own, scores, right, rows % FOLDS)
     full = np.column_stack([base, forms])
     taught = fit_weights(Lessons.of(full, right, rows, columns), mean, variance)
-    weights = named_weights(taught, start, edges.taught_evidence, count_lessons(rows, right), endings)
+    weights = named_weights(taught, start, edges.taught_evidence, families, count_lessons(rows, right), endings)
     found = apply_weights(edges, weights)
     held_out = np.empty(len(right))
     for fold in range(FOLDS):
@@ -185,12 +186,12 @@ def design_of(edges: CandidateEdges) -> Floats:
     return np.column_stack([edges.csls, edges.cosine, *curves])
 
 
-def prior_of(evidence: Sequence[Measured]) -> tuple[Floats, Floats]:
+def prior_of(evidence: Sequence[Measured], families: int) -> tuple[Floats, Floats]:
     """Return the mean and the variance of the columns' weights before a dictionary is seen.
 
     The first column is the counted weight; the others are what may be added to it.
     """
-    rises = sum(len(each.knots) - 1 for each in evidence) + len(ENDING_COLUMNS) + len(FAMILY_COLUMNS)
+    rises = sum(len(each.knots) - 1 for each in evidence) + len(ENDING_COLUMNS) + families
     variance = [TEMPERATURE_VARIANCE, *[SLOPE_VARIANCE] * len(VECTOR_COLUMNS), *[CURVE_VARIANCE] * rises]
     return np.concatenate([[1.0], np.zeros(len(variance) - 1)]), np.array(variance)
 
@@ -199,6 +200,7 @@ def named_weights(
     taught: Floats,
     start: PairWeights,
     evidence: Sequence[Measured],
+    families: tuple[str, ...],
     lessons: int,
     endings: tuple[EndingRatios, ...],
 ) -> PairWeights:
@@ -214,7 +216,7 @@ def named_weights(
         added = np.concatenate([[0.0], np.cumsum(rises)])
         curves[each.name] = sharpness * start.curves.get(each.name, np.zeros(1)) + added
         place += len(rises)
-    slopes |= dict(zip((*ENDING_COLUMNS, *FAMILY_COLUMNS), taught[place:].tolist(), strict=True))
+    slopes |= dict(zip((*ENDING_COLUMNS, *families), taught[place:].tolist(), strict=True))
     return replace(start, slopes=slopes, curves=curves, lessons=lessons, endings=endings)
 
 
@@ -228,8 +230,8 @@ def apply_weights(edges: CandidateEdges, weights: PairWeights) -> Floats:
     levels = ending_levels(*edges.vocabularies, rows, columns)
     for name, ratios, each_level in zip(ENDING_COLUMNS, weights.endings, levels, strict=True):
         nats = nats + weights.slopes[name] * ratios.read(each_level)
-    families = compare_families(nats, rows, columns, edges.vocabularies[1])
-    return np.asarray(nats + families @ [weights.slopes[name] for name in FAMILY_COLUMNS])
+    families = compare_families(nats, rows, columns, edges.vocabularies)
+    return np.asarray(nats + families @ [weights.slopes[name] for name in family_columns(edges.vocabularies)])
 
 
 def cross_fitted_forms(
@@ -254,5 +256,5 @@ def cross_fitted_forms(
             nats[own] = others.read([codes[own] for codes in levels])
         found.append(nats)
         ratios.append(EndingRatios.count(levels, matched, expected))
-    families = compare_families(scores + np.sum(found, axis=0), rows, columns, edges.vocabularies[1])
+    families = compare_families(scores + np.sum(found, axis=0), rows, columns, edges.vocabularies)
     return np.column_stack([*found, families]), tuple(ratios)

@@ -72,7 +72,7 @@ def languages_of(prepared: Prepared) -> Languages:
     source, target = prepared.source, prepared.target
     vocabularies = None
     if prepared.seed.is_dictionary:
-        vocabularies = Vocabulary.of(source.words), Vocabulary.of(target.words)
+        vocabularies = Vocabulary.of(source.words, source.lemmas), Vocabulary.of(target.words, target.lemmas)
     return Languages(source.vectors, target.vectors, kinds_between(source.words, target.words), vocabularies)
 
 
@@ -148,6 +148,10 @@ def describe_pairs(
 ) -> Lexicon:
     """Return the entries of these pairs."""
     rows, columns = pairs.source, pairs.target
+    lemmas = (
+        tuple(side.lemmas[row] if side.lemmas else "" for row in places.tolist())
+        for side, places in zip(languages, (rows, columns), strict=True)
+    )
     return Lexicon(
         tuple(languages[0].words[row] for row in rows.tolist()),
         tuple(languages[1].words[column] for column in columns.tolist()),
@@ -156,6 +160,7 @@ def describe_pairs(
         (space.source_nearest[rows] == columns) & (space.target_nearest[columns] == rows),
         tuple(origin),
         candidates.probabilities(pairs).astype(np.float64).round(CONFIDENCE_DIGITS),
+        *(lemmas if any(side.lemmas for side in languages) else ()),
     )
 
 

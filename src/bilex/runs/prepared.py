@@ -14,6 +14,7 @@ from bilex.methods import DEFAULT_METHOD, Method
 from bilex.model.prior import Prior
 from bilex.seeds.seed import Seed, SeedLike, find_seed
 from bilex.vectors.embeddings import Embeddings
+from bilex.vectors.lemmas import lemma_languages
 from bilex.vectors.spelling import spelling_vectors
 
 
@@ -43,7 +44,11 @@ def prepare(
 ) -> Prepared:
     """Check and normalise the vectors, and look up the words of the seed and of the settled pairs."""
     check_input(source, target, method)
-    source, target = normalise_for(method, source), normalise_for(method, target)
+    languages = lemma_languages(method.lemmas, (source.name, target.name))
+    source, target = (
+        normalise_for(method, side).lemmatised("" if side.lemmas else language)  # a run's vectors have theirs
+        for side, language in zip((source, target), languages, strict=True)
+    )
     found = find_seed(seed, source, target).settling(kept, forbidden)
     prior = replace(
         Prior.configured(method.prior),

@@ -272,14 +272,21 @@ class Run:
         reverse: bool = False,
         convention: str = "covered",
         min_probability: float = SET_THRESHOLD,
+        lemmas: str | None = None,
         engine: Engine | None = None,
     ) -> TranslationScore:
         """Score it against a gold dictionary, a file or pairs, whose first words are the queries.
 
         `retrieval` is ``"model"``, ``"csls"``, ``"isf"`` or ``"nn"``, `convention` ``"covered"``, ``"all"`` or
-        ``"pairs"``. Sets of translations hold those that are at least as probable as `min_probability`.
+        ``"pairs"``. Sets of translations hold those that are at least as probable as `min_probability`. `lemmas` names
+        the language of the answers (``"fi"``), to report ``p@1_lexeme`` of a run that was made without them.
         """
-        side, found, engine = self.direction(reverse), self._retrieval(retrieval), engine or LocalEngine()
+        space, asked, answers = self.direction(reverse)
+        side, found, engine = (
+            (space, asked, answers.lemmatised(lemmas or "")),
+            self._retrieval(retrieval),
+            engine or LocalEngine(),
+        )
         return evaluate_translation(side, gold, found, engine, convention, min_probability)
 
     def similarity(
@@ -366,7 +373,8 @@ class Run:
         write_model(folder, tensors, {"source": self.source.name, "target": self.target.name})
         if self.candidates is not None:
             means = {f"{name}_means": np.stack(side.means) for name, side in self.sides.items() if side.means}
-            write_candidates(folder, {**self.candidates.tensors(), **means})
+            lemmas = {f"{name}_lemmas": pack_words(side.lemmas) for name, side in self.sides.items() if side.lemmas}
+            write_candidates(folder, {**self.candidates.tensors(), **means, **lemmas})
         write_manifest(folder, self.info)
 
     @classmethod

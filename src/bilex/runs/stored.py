@@ -22,6 +22,7 @@ from bilex.files.run_directory import (
     read_words,
     verified_file,
 )
+from bilex.files.tensors import unpack_words
 from bilex.lexicon.lexicon import Lexicon
 from bilex.model.candidates import CandidatePairs
 from bilex.model.theta import Theta
@@ -84,9 +85,10 @@ class StoredRun(Run):
 
     def _language(self, number: int, side: str) -> Embeddings:
         tensors, names = self._model
-        means = (self._candidate_tensors or {}).get(f"{side}_means", ())
-        vectors = tensors[f"{side}_vectors"]
-        return Embeddings(self._words[number], vectors, name=names.get(side, ""), means=tuple(means))
+        beside, vectors = self._candidate_tensors or {}, tensors[f"{side}_vectors"]
+        means, lemmas = tuple(beside.get(f"{side}_means", ())), beside.get(f"{side}_lemmas")
+        named = () if lemmas is None else unpack_words(lemmas)
+        return Embeddings(self._words[number], vectors, name=names.get(side, ""), means=means, lemmas=named)
 
     @cached_property
     def candidates(self) -> CandidatePairs | None:

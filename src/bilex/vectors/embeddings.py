@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from bilex.errors import BilexError, BilexWarning, printable
 from bilex.vectors.cleaning import Loaded
 from bilex.vectors.hub import SCHEME, repository_name, resolve
+from bilex.vectors.lemmas import lemmatise
 from bilex.vectors.normalisation import normalise_rows
 from bilex.vectors.readers import check_limit, read_vectors
 from bilex.vectors.writers import write_vectors
@@ -38,6 +39,8 @@ class Embeddings:
         A short label, such as ``en``.
     means
         What `normalise` has subtracted to centre the vectors, so that others can be put beside them.
+    lemmas
+        The lemma of each word, if they are known.
     """
 
     words: tuple[str, ...]
@@ -45,6 +48,7 @@ class Embeddings:
     paths: tuple[str, ...] = ()
     name: str = ""
     means: tuple[NDArray[np.float64], ...] = ()
+    lemmas: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         vectors = np.ascontiguousarray(self.vectors, dtype=np.float32)
@@ -87,7 +91,11 @@ class Embeddings:
             return self
         if n < 0:
             raise BilexError(f"cannot take the top {n} words; give a number from 0 on")
-        return replace(self, words=self.words[:n], vectors=self.vectors[:n])
+        return replace(self, words=self.words[:n], vectors=self.vectors[:n], lemmas=self.lemmas[:n])
+
+    def lemmatised(self, language: str) -> Embeddings:
+        """Return them with the lemmas of that language (``fi``); none if it is empty; needs the extra ``lemmas``."""
+        return replace(self, lemmas=lemmatise(self.words, language)) if language else self
 
     def normalise(self, steps: str | Sequence[str] = "unit,centre,unit") -> Embeddings:
         """Return the vectors after the given steps, one after the other.

@@ -47,7 +47,7 @@ FORMATS = {
     "tei": Format("tei"),
     "tbx": Format("tbx"),
     "dix": Format("dix"),
-    "stardict": Format("stardict", is_text=False, endings=(".ifo", ".idx", ".dict")),
+    "stardict": Format("stardict", is_text=False, endings=(".ifo", ".idx", ".dict", ".syn")),
     "anki": Format("anki", is_text=False),
     "lex": Format("lex", endings=(".f2e", ".e2f", ".priors")),
 }

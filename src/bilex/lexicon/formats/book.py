@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
 from bilex.errors import BilexWarning
@@ -26,6 +26,7 @@ class Book:
 
     `source` and `target` name the languages, `creator` the program. `translations` yields the probable translations of
     every word from the model, of the target language's words if its argument is True; None if there is no model.
+    `forms` has the other forms of a headword that is a lemma.
     """
 
     entries: Sequence[Entry]
@@ -33,6 +34,7 @@ class Book:
     target: str
     creator: str
     translations: Callable[[bool], Iterator[Translations]] | None = None
+    forms: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def title(self) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from bilex.lexicon.formats import Files
 from bilex.lexicon.formats.book import Book, encoded
-from bilex.lexicon.lexicon import COLUMNS, REQUIRED_COLUMNS, tsv_lines
+from bilex.lexicon.lexicon import LEMMA_COLUMNS, columns_with, tsv_lines
 
 # Legal inside JSON, but many programs take them for the end of a line.
 LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
@@ -17,12 +17,15 @@ LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 def write_tsv(book: Book) -> Files:
     """Return the table of ``lexicon.tsv``."""
-    return encoded(tsv_lines(book.entries, confidence=has_confidence(book)))
+    return encoded(tsv_lines(book.entries, columns_of(book)))
 
 
-def has_confidence(book: Book) -> bool:
-    """Check whether every entry has a confidence."""
-    return all(entry.confidence is not None for entry in book.entries)
+def columns_of(book: Book) -> tuple[str, ...]:
+    """Return the columns of the table: a confidence if every entry has one, lemmas if any has."""
+    return columns_with(
+        confidence=all(entry.confidence is not None for entry in book.entries),
+        lemmas=any(entry.source_lemma or entry.target_lemma for entry in book.entries),
+    )
 
 
 def write_csv(book: Book) -> Files:
@@ -32,7 +35,7 @@ def write_csv(book: Book) -> Files:
 
 def csv_lines(book: Book) -> Iterator[str]:
     """Yield the header and one row for each entry."""
-    columns = COLUMNS if has_confidence(book) else REQUIRED_COLUMNS
+    columns = columns_of(book)
     text = io.StringIO()
     writer = csv.writer(text)
     for row in (columns, *([cell(getattr(entry, name)) for name in columns] for entry in book.entries)):
@@ -60,5 +63,7 @@ def jsonl_lines(book: Book) -> Iterator[str]:
         columns = entry._asdict() | {"score": round(entry.score, 6)}
         if entry.confidence is not None:
             columns["confidence"] = round(entry.confidence, 4)
-        known = {name: value for name, value in columns.items() if value is not None}
+        known = {
+            name: value for name, value in columns.items() if value is not None and (value or name not in LEMMA_COLUMNS)
+        }
         yield json.dumps(known, ensure_ascii=False, allow_nan=False).translate(LINE_ENDS) + "\n"

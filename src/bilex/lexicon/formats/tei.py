@@ -54,7 +54,10 @@ def lines(book: Book) -> Iterator[str]:
     yield header(book, len(headwords))
     language = quoteattr(book.tags[1])
     for word, translations in headwords.items():
-        yield f"<entry>\n<form><orth>{text(word)}</orth></form>\n<sense>\n"
+        yield f"<entry>\n<form><orth>{text(word)}</orth></form>\n"
+        for form in book.forms.get(word, ()):
+            yield f'<form type="inflected"><orth>{text(form)}</orth></form>\n'
+        yield "<sense>\n"
         for entry in translations:
             certainty = "" if entry.confidence is None else f' cert="{entry.confidence:.4f}"'
             quote = f"<quote>{text(entry.target)}</quote>"
