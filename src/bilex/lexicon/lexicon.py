@@ -205,8 +205,10 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
         if listed.unfinished:
             raise InputError(path, "the last line has no end", "get the file again, it looks cut off")
         found = dict(zip(COLUMNS, zip(*entries, strict=True) if entries else ((),) * len(COLUMNS), strict=True))
-        kinds = {"score": float, "rank": int, "mutual": bool, "confidence": float}
-        read = {name: np.array(found[name], kinds[name]) if name in kinds else found[name] for name in columns}
+        kinds: dict[str, type] = {"score": float, "rank": int, "mutual": bool, "confidence": float}
+        read: dict[str, Any] = {
+            name: np.array(found[name], kinds[name]) if name in kinds else found[name] for name in columns
+        }
         return cls(**read)
 
 

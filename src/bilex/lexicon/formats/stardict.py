@@ -19,7 +19,7 @@ PLACE = struct.Struct(">2I")  # where the translations of a word are in the .dic
 
 def write(book: Book) -> Files:
     """Return the description, the index and the translations, one on each line."""
-    index, texts, left_out, forms, start = [], [], [], dict[str, int](), 0
+    index, texts, left_out, forms, start = list[bytes](), list[bytes](), list[str](), dict[str, int](), 0
     for word, entries in sorted(book.headwords().items(), key=lambda item: order(item[0])):
         name = word.encode("utf-8")
         if not is_storable(name):
