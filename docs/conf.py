@@ -62,6 +62,21 @@ def setup(app: Any) -> None:
     # They depend on what Sphinx does not watch: read them every time.
     app.connect("env-get-outdated", lambda *_: list(pages))
     app.add_html_math_renderer("mathml", inline_renderers=(draw, None), block_renderers=(draw_block, None))
+    app.connect("build-finished", make_accessible)
+
+
+def make_accessible(app: Any, error: Exception | None) -> None:
+    """Let the keyboard reach what can be scrolled, and give the captions of the contents a level."""
+    changes = {
+        "<pre>": '<pre tabindex="0">',
+        '<div class="table-wrapper colwidths-auto docutils container">': '<div class="table-wrapper" tabindex="0">',
+        '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+    }
+    for page in Path(app.outdir).glob("*.html") if error is None else ():
+        text = page.read_text("utf-8")
+        for before, after in changes.items():
+            text = text.replace(before, after)
+        page.write_text(text, "utf-8")
 
 
 def draw(writer: Any, node: Any) -> None:
