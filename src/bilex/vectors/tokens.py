@@ -131,13 +131,17 @@ def whole_words(tokens: list[str], special: set[str]) -> dict[str, int]:
     return found
 
 
+VISIBLE_BYTES = [*range(33, 127), *range(161, 173), *range(174, 256)]
+HIDDEN_BYTES = sorted({*range(256)}.difference(VISIBLE_BYTES))
+BYTE_OF_LETTER = dict(
+    zip([*map(chr, VISIBLE_BYTES), *map(chr, range(256, 324))], VISIBLE_BYTES + HIDDEN_BYTES, strict=True)
+)
+
+
 def _from_byte_level(token: str) -> str:
     """Turn the letters that stand for bytes back into text; empty if they are not whole characters."""
-    visible = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    hidden = [byte for byte in range(256) if byte not in visible]
-    letters = {chr(byte): byte for byte in visible} | {chr(256 + place): byte for place, byte in enumerate(hidden)}
     try:
-        return bytes(letters[letter] for letter in token).decode("utf-8")
+        return bytes(BYTE_OF_LETTER[letter] for letter in token).decode("utf-8")
     except (KeyError, UnicodeDecodeError):
         return ""
 
