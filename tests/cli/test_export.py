@@ -174,16 +174,16 @@ def test_a_reviewed_lexicon_has_the_decisions_applied(bilex: Bilex, work: Path) 
     }
     assert given[third[0]] == [(third[1], 1.0), ("NULL", 0.0)]
     assert first[1] not in dict(given[first[0]])
-    for form, file in (
+    for form, name in (
         ("jsonl", "a.jsonl"),
         ("tbx", "a.tbx"),
         ("dix", "a.dix"),
         ("stardict", "a.dict"),
         ("anki", "a.zip"),
     ):
-        bilex("export", "run", "--reviewed", "--min-confidence", 1, "--format", form, "-o", file.replace("dict", "ifo"))
-        written = (work / file).read_bytes()
-        content = zipfile.ZipFile(work / file).read("collection.anki2") if form == "anki" else written
+        bilex("export", "run", "--reviewed", "--min-confidence", 1, "--format", form, "-o", name.replace("dict", "ifo"))
+        written = (work / name).read_bytes()
+        content = zipfile.ZipFile(work / name).read("collection.anki2") if form == "anki" else written
         assert b"better" in content and third[1].encode() in content, form
     refused(bilex("export", "run", "--reviewed", "--format", "vec", "-o", "m.vec"), "--reviewed", code=2)
 
