@@ -41,7 +41,8 @@ def use(folder: Path, programs: Path) -> None:
     assert demo["verdict"]["level"] == "sound" and demo["scores"]["model"]["p@1"] > MIN_PRECISION, demo["scores"]
     assert {path.name for path in (folder / "demo").iterdir()} >= {"lexicon.tsv", "report.html", "run.json"}
     assert "maison" in call(folder, bilex, "translate", "demo", "house")
-    assert call(folder, bilex, "export", "demo", "-o", "demo.csv") == ""
+    call(folder, bilex, "export", "demo", "--format", "csv", "-o", "demo.csv")
+    assert (folder / "demo.csv").stat().st_size
     inside = call(
         folder, programs / "python", "-c", "import bilex; print(bilex.Run.load('demo').headline, bilex.__file__)"
     )

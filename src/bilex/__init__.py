@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 # Where each name lives. They are imported when they are first used, so that `bilex --help` need not wait for numpy.
-HOMES = {
+HOMES: dict[str, tuple[str, ...]] = {
     "vectors.embeddings": ("Embeddings", "load"),
     "errors": ("BilexError", "BilexWarning"),
     "evaluation.alignment": ("Alignment", "align"),

@@ -167,6 +167,21 @@ def test_targets_are_sent_again_after_the_only_worker_was_killed(distributed: An
     assert found.scores.tobytes() == expected.scores.tobytes()
 
 
+def test_targets_are_sent_again_if_the_last_worker_died_before_it_had_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    with DaskEngine(threads=1) as engine:
+        scatter, failures = engine._connect().scatter, [ValueError("Can not use replicate to delete data")]
+
+        def send(*arguments: Any, **options: Any) -> Any:
+            if failures:
+                raise failures.pop()
+            return scatter(*arguments, **options)
+
+        monkeypatch.setattr(engine._client, "scatter", send)
+        found, expected = (each.top_k(rows(0, 5), rows(1, 5), 2) for each in (engine, LOCAL))
+    assert found.indices.tobytes() == expected.indices.tobytes()
+    assert engine.sent == 2
+
+
 def test_a_search_whose_workers_always_die_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     from concurrent.futures import CancelledError
 

@@ -169,7 +169,10 @@ class DaskEngine:
         held = self._held.pop(key, None)
         if held is None:
             self.sent += 1
-            held = self._client.scatter([np.ascontiguousarray(targets)], broadcast=True, hash=False)[0]
+            try:
+                held = self._client.scatter([np.ascontiguousarray(targets)], broadcast=True, hash=False)[0]
+            except ValueError as error:  # "cannot replicate": the last worker died before it was copied
+                raise TimeoutError("no Dask worker is left to take the targets") from error
         self._held[key] = held  # the last used comes last
         while len(self._held) > MAX_HELD_TARGETS:
             self._held.pop(next(iter(self._held)))
