@@ -43,7 +43,8 @@ def test_threads_and_blocks_do_not_change_the_files(
 
 
 @pytest.mark.parametrize("name", ["torch=cpu", "dask"])
-def test_engines_do_not_change_the_files(languages: Languages, name: str, tmp_path: Path) -> None:
+def test_engines_do_not_change_the_files(name: str, tmp_path: Path) -> None:
+    languages = make_languages(150, 16, 60, noise=0.4)
     pytest.importorskip({"torch=cpu": "torch", "dask": "distributed"}[name])
     with open_engine(name, threads=2) as engine:
         for method in ("bilex", "ibm1"):

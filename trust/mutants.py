@@ -6,8 +6,9 @@ import ast
 import copy
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
 from itertools import product, takewhile
 
 __all__ = ["Mutant", "around", "mutants"]
@@ -47,7 +48,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """A module with one fault: where it is, what stood there, what stands there now, and the whole tree.
+    """A module with one fault: where it is, what stood there, and what stands there now.
 
     `lines` are those of the statement, or of its head if there are statements in it. `function` tells whether the fault
     is in the body of a function; otherwise it is in a constant of the module. The `key` stays the same as long as the
@@ -58,15 +59,20 @@ class Mutant:
     line: int
     before: str
     after: str
-    tree: ast.Module
     lines: range
     function: bool
+    build: Callable[[], ast.Module] = field(repr=False, compare=False)
+
+    @property
+    def tree(self) -> ast.Module:
+        """The whole module with the fault, built when it is asked for."""
+        return self.build()
 
 
 def mutants(source: str) -> Iterator[Mutant]:
     """Return all mutants of a module's functions and constants, in the order of its statements."""
     tree = ast.parse(source)
-    skipped, seen = without_effect(tree), Counter[str]()
+    skipped, seen, unparse = without_effect(tree), Counter[str](), cache(ast.unparse)
     for index, top in enumerate(tree.body):
         nodes = list(ast.walk(top))
         places = {node: place for place, node in enumerate(nodes)}
@@ -77,18 +83,26 @@ def mutants(source: str) -> Iterator[Mutant]:
             statement, function = place_of(original, parents)
             if function is None and not (statement is top and isinstance(top, ast.Assign | ast.AnnAssign)):
                 continue
-            changed = list(ast.walk(copy.deepcopy(top)))
-            mutate(changed[places[original]], negate)
-            before, after = first_difference(ast.unparse(statement), ast.unparse(changed[places[statement]]))
+            whole, unchanged = ast.unparse(statement), dict(vars(original))
+            mutate(original, negate)
+            before, after = first_difference(whole, ast.unparse(statement))
+            vars(original).update(unchanged)
             if before == after:  # as 1e38 + 1
                 continue
-            text = f"{ast.unparse(function or statement)}\n{before}\n{after}"
+            text = f"{unparse(function) if function else whole}\n{before}\n{after}"
             seen[text] += 1
             key = hashlib.sha256(f"{text}\n{seen[text]}".encode()).hexdigest()[:16]
-            whole = ast.Module([*tree.body[:index], changed[0], *tree.body[index + 1 :]], [])  # type: ignore[list-item]
-            ast.fix_missing_locations(changed[0])
             line, lines = getattr(original, "lineno", 0), lines_of(statement)
-            yield Mutant(key, line, before, after, whole, lines, function is not None)
+            build = partial(with_fault, tree, index, places[original], negate)
+            yield Mutant(key, line, before, after, lines, function is not None, build)
+
+
+def with_fault(tree: ast.Module, index: int, place: int, negate: bool) -> ast.Module:
+    """Return a module with a fault in one node of one of its statements; the rest is shared."""
+    changed = copy.deepcopy(tree.body[index])
+    mutate(list(ast.walk(changed))[place], negate)
+    ast.fix_missing_locations(changed)
+    return ast.Module([*tree.body[:index], changed, *tree.body[index + 1 :]], [])
 
 
 def without_effect(tree: ast.Module) -> set[int]:

@@ -25,7 +25,7 @@ def check_engines(queries: Vectors, targets: Vectors, k: int, engines: list[Loca
     indices, scores = oracles.full_sort_top_k(queries, targets, k)
     chosen = indices[:, -1].copy()
     ranks = oracles.full_sort_rank(queries, targets, chosen)
-    first = engines[0].top_k(queries, targets, k)
+    first, of_targets = engines[0].top_k(queries, targets, k), oracles.full_sort_top_k(targets, queries, k)[0]
     for engine in engines:
         found = engine.top_k(queries, targets, k)
         np.testing.assert_array_equal(found.indices, indices)
@@ -34,16 +34,16 @@ def check_engines(queries: Vectors, targets: Vectors, k: int, engines: list[Loca
         assert engine.rank(queries, targets, chosen).tolist() == ranks
         both, columns = engine.top_k_both(queries, targets, k)
         assert both.indices.tobytes() == found.indices.tobytes() and both.scores.tobytes() == found.scores.tobytes()
-        np.testing.assert_array_equal(columns.indices, oracles.full_sort_top_k(targets, queries, k)[0])
+        np.testing.assert_array_equal(columns.indices, of_targets)
 
 
 def test_blocks_and_threads_do_not_change_the_answers() -> None:
-    targets = random_vectors(2, 1100, 8)
-    targets[600:] = targets[:500]  # scores that tie across blocks
+    targets = random_vectors(2, 600, 8)
+    targets[350:] = targets[:250]  # scores that tie across blocks
     check_engines(random_vectors(1, 40, 8), targets, 3)
 
 
-@pytest.mark.parametrize("exponent", [-64, -70, -74])
+@pytest.mark.parametrize("exponent", [-64, -74])
 def test_products_that_underflow_in_float32(exponent: int) -> None:
     # Products of 2^(2 exponent) are subnormal or 0 in float32, where an error is absolute and not relative.
     queries = (random_vectors(6, 60, 16) * np.float32(2) ** exponent).astype(np.float32)

@@ -40,7 +40,7 @@ def test_text_in_a_file_named_bin(tmp_path: Path) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 @given(data=st.data(), end=st.sampled_from([b"\n", b""]), block=st.integers(1, 200))
 def test_reads_back_what_was_written(tmp_path: Path, data: st.DataObject, end: bytes, block: int) -> None:
-    characters = st.characters(exclude_characters=" \n\r", codec="utf-8")
+    characters = st.characters(exclude_characters=" \n\r", exclude_categories=["Cs"])
     words = data.draw(st.lists(st.text(characters, min_size=1, max_size=6), min_size=1, max_size=8, unique=True))
     seed, dimension = data.draw(st.integers(0, 99)), data.draw(st.integers(1, 5))
     vectors = np.random.default_rng(seed).standard_normal((len(words), dimension)).astype(np.float32)
