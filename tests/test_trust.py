@@ -96,3 +96,9 @@ def test_lines_and_branches_are_added_up_by_package() -> None:
     }
     assert [row[0] for row in result["tables"][0]["rows"]] == ["bilex", "web"]
     assert not branches.summary({"src/bilex/em.py": {**counts, "covered_branches": 6}})["ok"]
+
+
+def test_the_tests_that_are_run_as_python_are_there() -> None:
+    for name in branches.AS_PYTHON:
+        path, _, test = name.removeprefix("--deselect=").partition("::")
+        assert f"def {test}" in (DOCS.parent / path).read_text("utf-8")

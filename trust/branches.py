@@ -34,7 +34,8 @@ AS_PYTHON = (
     "tests/search/test_reuse.py",
     "tests/vectors/test_text.py",
     "tests/model/test_posterior.py",
-    "tests/web/test_lookup.py",
+    "tests/search/test_lists.py",
+    "tests/vectors/test_fasttext.py",
     # Compiled code is silent when a number overflows, numpy's is not, and these count the warnings.
     "--deselect=tests/vectors/test_text.py::test_words_with_spaces_keep_them",
     "--deselect=tests/vectors/test_text.py::test_words_with_spaces_in_the_first_line_without_header",
