@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import bilex
-from bilex.confidence.assessment import IDENTITY, MIN_EXAMPLES, KnownTranslations, assess_edges, features_of
+from bilex.confidence import assessment
+from bilex.confidence.assessment import KnownTranslations, assess_edges, features_of
 from bilex.errors import BilexError
 from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.posterior import worthwhile_posterior
 from tests.languages import make_languages
 
-WORDS = 3 * MIN_EXAMPLES
+WORDS = 600
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,13 @@ def test_without_enough_words_the_confidence_is_the_posterior(graph: Graph) -> N
         assert about["examples"] == 0
 
 
+def test_two_hundred_words_are_enough(graph: Graph) -> None:
+    whole = known(0.5)
+    for words, examples in ((149, 0), (150, 200)):
+        part = KnownTranslations(whole.pairs.where(np.arange(len(whole.pairs)) < words), whole.unanswered)
+        assert assess_edges(graph, Capacities(), part)[1]["examples"] == examples
+
+
 @pytest.mark.parametrize("share", [0.4, 0.9])
 def test_a_dictionary_calibrates_the_posterior(graph: Graph, share: float) -> None:
     dictionary = known(share)
@@ -55,8 +63,10 @@ def test_a_dictionary_calibrates_the_posterior(graph: Graph, share: float) -> No
 
 def test_the_identity_trusts_the_posterior() -> None:
     posterior = np.array([0.0, 0.01, 0.5, 0.99, 1.0])
-    trusted = IDENTITY.probability(features_of(posterior, np.arange(5)))
-    np.testing.assert_allclose(trusted, posterior, atol=2e-5)
+    features = features_of(posterior, np.arange(5))
+    np.testing.assert_allclose(assessment.IDENTITY.probability(features), posterior, atol=2e-5)
+    np.testing.assert_allclose(features[[0, -1], 0], [-np.log(1e5 - 1), np.log(1e5 - 1)])  # never without a limit
+    np.testing.assert_allclose(features[:, 1], np.log([1, 2, 3, 4, 5]))
 
 
 def test_the_verdict_is_on_the_entries_that_are_listed() -> None:

@@ -60,5 +60,7 @@ def test_the_error_is_the_mean_distance_of_confidence_and_precision() -> None:
     bins = reliability_bins(confidence, right)
     assert [each.entries for each in bins] == [1, 2, 2]
     assert [each.precision for each in bins] == [0, 0.5, 1]
+    last = reliability_bins(np.array([0.85, 0.95, 1.0]), np.array([True, True, False]))
+    assert [each.entries for each in last] == [1, 2]
     assert calibration_error(confidence, right) == pytest.approx((0.05 + 2 * 0.35 + 2 * 0.025) / 5)
     assert calibration_error(np.empty(0), np.empty(0, bool)) == 0

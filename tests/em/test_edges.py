@@ -11,6 +11,7 @@ from bilex.methods import MapConfig
 from bilex.model.evidence import kinds_between
 from bilex.model.maps import CONTRAST_STEP, procrustes
 from bilex.model.pair_weights import FOLDS, CandidateEdges
+from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.search.local import LocalEngine
 from bilex.search.space import SharedSpace
@@ -128,3 +129,17 @@ def test_the_other_evidence_chooses_whether_rivals_are_moved_apart(
     rows, columns = found.graph.rows, found.graph.indices
     expected = (2 * cosines - forth[:, None] - back)[rows, columns]
     np.testing.assert_allclose(found.graph.weights, expected, atol=1e-5)
+
+
+def test_two_sided_maps_of_a_fold_map_both_sides() -> None:
+    config = MapConfig("cca")
+    theta = Theta.from_pairs(SOURCE[TRAINED.source], TARGET[TRAINED.target], config)
+    space, near = SharedSpace.with_neighbours(theta.map_source(SOURCE), theta.map_target(TARGET), ENGINE)
+    found = gather_edges(LANGUAGES, space, near, TRAINED, config, ENGINE, dictionary=TRAINED)
+    word = int(TRAINED.source[3])
+    others = TRAINED.where(TRAINED.source % FOLDS != word % FOLDS)
+    own = Theta.from_pairs(SOURCE[others.source], TARGET[others.target], config)
+    cosines = own.map_target(TARGET) @ own.map_source(SOURCE[word : word + 1])[0]
+    mine = found.graph.rows == word
+    np.testing.assert_allclose(found.cosine[mine], cosines[found.graph.indices[mine]], atol=1e-5)
+    assert set(found.graph.indices[mine]) == set(np.argsort(-cosines)[:DICTIONARY_NEIGHBOURS].tolist())

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bilex.em.sinkhorn_kernel import balance
 from bilex.matching.graph import Capacities, Graph
 from bilex.matching.solver import solve
-from bilex.model.posterior import edge_posterior
+from bilex.model.posterior import edge_posterior, worthwhile_posterior
 from bilex.model.prior import CAPACITIES
 from bilex.numerics.types import Floats
 from tests import oracles
@@ -112,3 +112,11 @@ def test_extreme_weights_give_probabilities() -> None:
     for prior in ("1:1", "2:2", "one-to-many-no-null"):
         found = edge_posterior(graph, CAPACITIES[prior])[0]
         np.testing.assert_allclose(found, [1, 0, 1], atol=1e-9)
+
+
+def test_only_hopeless_edges_are_left_out_and_only_where_none_is_an_answer() -> None:
+    graph = Graph.from_edges(np.array([0, 1, 2]), np.array([0, 1, 2]), np.array([-6.9, -7.1, 1.0]), (3, 3))
+    alone = 1 / (1 + np.exp(-graph.weights))
+    found = worthwhile_posterior(graph, CAPACITIES["1:1"], tolerance=1e-12)
+    np.testing.assert_allclose(found, [alone[0], 0, alone[2]], atol=1e-9)
+    np.testing.assert_allclose(worthwhile_posterior(graph, CAPACITIES["one-to-many-no-null"]), 1)

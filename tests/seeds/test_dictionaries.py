@@ -36,9 +36,9 @@ def test_gzipped(tmp_path: Path) -> None:
     assert list(read_pairs(write(tmp_path, gzip.compress(b"a b\n")))) == [("a", "b")]
 
 
-word = st.text(st.characters(exclude_characters="\t\n\r\ufeff", exclude_categories=["Cs"]), min_size=1, max_size=5).filter(
-    lambda text: text.strip(" ") == text
-)
+word = st.text(
+    st.characters(exclude_characters="\t\n\r\ufeff", exclude_categories=["Cs"]), min_size=1, max_size=5
+).filter(lambda text: text.strip(" ") == text)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=20)
