@@ -16,6 +16,7 @@ from bilex.model.forms import (
     compare_families,
     ending_levels,
     family_columns,
+    form_columns,
 )
 
 WORDS = ("talo", "talossa", "talot", "Kissa", "kissat", "ö")
@@ -94,6 +95,9 @@ def test_words_that_are_lemmas_are_marked() -> None:
     rows, columns, scores = np.array([0, 0, 1]), np.array([0, 1, 3]), np.zeros(3)
     plain, known = Vocabulary.of(WORDS), Vocabulary.of(WORDS, ("talo", "talo", "talo", "kissa", "kissa", "ö"))
     families = len(FAMILY_COLUMNS)
+    assert [len(form_columns(sides)) for sides in ((plain, plain), (plain, known), (known, known))] == [6, 8, 10]
+    lemmas = ending_levels(plain, known, rows, columns)[-1]
+    assert [len(set(level.tolist())) for level in lemmas] == [2, 3, 3, 3]  # lemma or not; then by the source's ending
     both = compare_families(scores, rows, columns, (known, known))
     assert family_columns((known, known)) == (*FAMILY_COLUMNS, *OWN_LEMMA_COLUMNS)
     assert both[:, families:].tolist() == [[1, 1, 1], [1, 0, 0], [0, 0, 0]]

@@ -11,7 +11,8 @@ Vectors hardly tell the forms of a word apart, and a dictionary lists one or two
   the posterior mean of a Poisson rate under a Gamma prior of κ examples around the shorter ending's rate.
 - *Families*: candidates of one word that begin with the same letters, or that have one lemma. What the family weighs
   beyond the candidate, and whether the candidate is its shortest or its most frequent form.
-- *Lemmas*, if they are known: whether the source, the target, and both are lemmas themselves.
+- *Lemmas*, if they are known: whether the source, the target, and both are lemmas themselves; and, counted like
+  endings, how often a lemma or another form is right for a source with this ending (a lemma seldom for *-s*).
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ ENDING_LEVELS = (  # the last letters of the source and of the target that are l
     ((0, 1), (0, 2), (0, 3)),
     ((1, 1), (2, 2), (3, 3)),
 )
-ENDING_COLUMNS = ("target ending", "both endings")
+LEMMA_LEVELS = tuple((letters, LONGEST_ENDING + 1) for letters in range(LONGEST_ENDING + 1))  # and if it is a lemma
+ENDING_COLUMNS = ("target ending", "both endings", "ending and lemma")
 FAMILY_COLUMNS = ("family", "of several", "shortest", "most frequent")
 OWN_LEMMA_COLUMNS = ("source lemma", "target lemma", "both lemmas")
 
@@ -41,7 +43,7 @@ OWN_LEMMA_COLUMNS = ("source lemma", "target lemma", "both lemmas")
 class Vocabulary:
     """A vocabulary as its forms are looked at: numbers for its endings, its families and its lengths."""
 
-    endings: tuple[Indices, ...]  # for each number of letters, from 0, the ending of each word
+    endings: tuple[Indices, ...]  # for each number of letters, from 0, the ending of each word; at last `is_lemma`
     families: Indices
     lengths: Floats
     is_lemma: Floats | None = None  # 1 for a word that is its own lemma, 0 for the others; None if that is not known
@@ -55,6 +57,7 @@ class Vocabulary:
         )
         families = number(lemmas or [word[:BEGINNING] for word in folded])
         own = np.array([word == lemma for word, lemma in zip(words, lemmas, strict=True)], float) if lemmas else None
+        endings += () if own is None else (own.astype(np.int64),)
         return cls(endings, families, np.array([len(word) for word in folded], np.float64), own)
 
 
@@ -100,14 +103,20 @@ class EndingRatios:
 
 
 def ending_levels(source: Vocabulary, target: Vocabulary, rows: Indices, columns: Indices) -> list[list[Indices]]:
-    """Assign numbers to the endings of edges, at every level of every column of `ENDING_LEVELS`."""
+    """Assign numbers to the endings of edges, at every level of every column of `ENDING_LEVELS`, and to lemmas."""
+    with_lemmas = () if target.is_lemma is None else (LEMMA_LEVELS,)
     return [
         [
             source.endings[one][rows] * np.int64(len(target.lengths)) + target.endings[other][columns]
             for one, other in levels
         ]
-        for levels in ENDING_LEVELS
+        for levels in (*ENDING_LEVELS, *with_lemmas)
     ]
+
+
+def form_columns(vocabularies: Vocabularies) -> tuple[str, ...]:
+    """Return the names of what `ending_levels` and then `compare_families` return."""
+    return ENDING_COLUMNS[: len(ENDING_LEVELS) + (vocabularies[1].is_lemma is not None)] + family_columns(vocabularies)
 
 
 def family_columns(vocabularies: Vocabularies) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from bilex.model.forms import (
     compare_families,
     ending_levels,
     family_columns,
+    form_columns,
 )
 from bilex.model.listwise import CandidateLists, Lessons, fit_weights
 from bilex.numerics.types import Floats, Indices
@@ -154,16 +155,16 @@ def teach(edges: CandidateEdges, start: PairWeights, nats: Floats, dictionary: R
     if count_lessons(own.graph.rows, right) < MIN_LESSONS:
         return start, nats
     assert edges.vocabularies is not None
-    rows, columns, families = own.graph.rows, own.graph.indices, family_columns(edges.vocabularies)
+    rows, columns, named = own.graph.rows, own.graph.indices, form_columns(edges.vocabularies)
     base = np.column_stack([counted, design_of(own)])
-    mean, variance = prior_of(edges.taught_evidence, len(families))
+    mean, variance = prior_of(edges.taught_evidence, len(named))
     places = slice(base.shape[1])
     lessons = Lessons.of(base, right, rows, columns)
     scores = base @ fit_weights(lessons, mean[places], variance[places])
     forms, endings = cross_fitted_forms(own, scores, right, rows % FOLDS)
     full = np.column_stack([base, forms])
     taught = fit_weights(Lessons.of(full, right, rows, columns), mean, variance)
-    weights = named_weights(taught, start, edges.taught_evidence, families, count_lessons(rows, right), endings)
+    weights = named_weights(taught, start, edges.taught_evidence, named, count_lessons(rows, right), endings)
     found = apply_weights(edges, weights)
     held_out = np.empty(len(right))
     for fold in range(FOLDS):
@@ -186,12 +187,12 @@ def design_of(edges: CandidateEdges) -> Floats:
     return np.column_stack([edges.csls, edges.cosine, *curves])
 
 
-def prior_of(evidence: Sequence[Measured], families: int) -> tuple[Floats, Floats]:
+def prior_of(evidence: Sequence[Measured], forms: int) -> tuple[Floats, Floats]:
     """Return the mean and the variance of the columns' weights before a dictionary is seen.
 
     The first column is the counted weight; the others are what may be added to it.
     """
-    rises = sum(len(each.knots) - 1 for each in evidence) + len(ENDING_COLUMNS) + families
+    rises = sum(len(each.knots) - 1 for each in evidence) + forms
     variance = [TEMPERATURE_VARIANCE, *[SLOPE_VARIANCE] * len(VECTOR_COLUMNS), *[CURVE_VARIANCE] * rises]
     return np.concatenate([[1.0], np.zeros(len(variance) - 1)]), np.array(variance)
 
@@ -200,7 +201,7 @@ def named_weights(
     taught: Floats,
     start: PairWeights,
     evidence: Sequence[Measured],
-    families: tuple[str, ...],
+    forms: tuple[str, ...],
     lessons: int,
     endings: tuple[EndingRatios, ...],
 ) -> PairWeights:
@@ -216,7 +217,7 @@ def named_weights(
         added = np.concatenate([[0.0], np.cumsum(rises)])
         curves[each.name] = sharpness * start.curves.get(each.name, np.zeros(1)) + added
         place += len(rises)
-    slopes |= dict(zip((*ENDING_COLUMNS, *families), taught[place:].tolist(), strict=True))
+    slopes |= dict(zip(forms, taught[place:].tolist(), strict=True))
     return replace(start, slopes=slopes, curves=curves, lessons=lessons, endings=endings)
 
 
@@ -228,7 +229,7 @@ def apply_weights(edges: CandidateEdges, weights: PairWeights) -> Floats:
     for each in edges.taught_evidence:
         nats = nats + each.nats(weights.curves[each.name])
     levels = ending_levels(*edges.vocabularies, rows, columns)
-    for name, ratios, each_level in zip(ENDING_COLUMNS, weights.endings, levels, strict=True):
+    for name, ratios, each_level in zip(ENDING_COLUMNS, weights.endings, levels, strict=False):
         nats = nats + weights.slopes[name] * ratios.read(each_level)
     families = compare_families(nats, rows, columns, edges.vocabularies)
     return np.asarray(nats + families @ [weights.slopes[name] for name in family_columns(edges.vocabularies)])
