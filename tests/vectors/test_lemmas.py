@@ -67,6 +67,14 @@ def test_the_command_line_records_them(bilex: Bilex, tmp_path: Path) -> None:  #
     assert not run.source.lemmas and len(run.target.lemmas) == len(run.target)
     header = (tmp_path / "run/lexicon.tsv").read_text().splitlines()[0].split("\t")
     assert tuple(header[-2:]) == LEMMA_COLUMNS
+    exported = bilex("export", tmp_path / "run", "--group-by-lemma", "--quiet")
+    assert exported.code == 0 and len(exported.out.splitlines()) == len(run.lexicon) + 1  # each is its own lemma
+    assert "lemma" not in exported.out.splitlines()[0]
+    package.induce(languages.source, languages.target).save(tmp_path / "plain")
+    refused(bilex("export", tmp_path / "plain", "--group-by-lemma"), "--lemmas")
+    (tmp_path / "gold.txt").write_text("".join(f"{source} {target}\n" for source, target in languages.gold))
+    asked = bilex("evaluate", tmp_path / "plain", tmp_path / "gold.txt", "--lemmas", "ms", "--json")
+    assert json.loads(asked.out)["p@1_lexeme"] >= json.loads(asked.out)["p@1"] > 0
 
 
 def test_they_stay_with_the_run_and_count_forms_as_right(tmp_path: Path) -> None:
