@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import unicodedata
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -69,6 +70,32 @@ def test_lines_that_end_in_cr_alone_are_refused(tmp_path: Path) -> None:
 def test_a_byte_order_mark_on_stdin_is_no_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"\xef\xbb\xbfhouse\n")))
     assert import_module("bilex.cli.translate").read_lines() == ["house", ""]
+
+
+def test_vectors_in_two_unicode_forms() -> None:
+    composed, decomposed = (
+        package.Embeddings(
+            tuple(unicodedata.normalize(form, f"é{row}") for row in range(60)), np.eye(60, dtype=np.float32)
+        )
+        for form in ("NFC", "NFD")
+    )
+    for attempt in (lambda: package.induce(composed, decomposed), lambda: package.align(composed, decomposed)):
+        with pytest.raises(BilexError, match="NFC 60"):
+            attempt()
+    pairs = [(word, word) for word in composed.words]
+    with pytest.raises(BilexError, match="form of each vocabulary 60 would be"):
+        package.induce(composed, decomposed, pairs)
+
+
+def test_the_readers_tell_what_may_not_be_read(bilex: Bilex, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)  # click asks it, and calls it wrong usage
+    assert bilex("translate", work / "run", "s1").code == 0
+
+
+def test_a_word_of_a_megabyte_is_shortened(bilex: Bilex, work: Path) -> None:
+    outcome = bilex("translate", work / "run", "x" * 10**6)
+    refused(outcome, "xxx...")
+    assert len(outcome.err) < 500
 
 
 def test_a_pair_both_kept_and_forbidden_is_an_error() -> None:

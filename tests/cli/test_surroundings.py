@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bilex.cli.terminal import open_streams
+from bilex.cli.terminal import echo, open_streams
 from bilex.runs import checkpoints
 from tests.cli.helpers import COMMAND, Bilex, environment
 
@@ -85,3 +86,15 @@ def test_data_is_utf_8_in_every_locale(made: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["translations"]["s1"]
+
+
+def test_words_give_no_orders_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stdout", stream)
+        echo("a\x1b[2J\r\x9b\u202e\té\u200c", wrap=False)
+        escaped = "a\\u001b[2J\\u000d\\u009b\\u202e\té\u200c\n"
+        assert stream.getvalue() == (escaped if stream.isatty() else "a\x1b[2J\r\x9b\u202e\té\u200c\n")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bilex.errors import BilexError
 from bilex.files.atomic import atomic_write, atomic_write_text
+from bilex.files.tensors import atomic_write_tensors
 
 
 def test_appears_only_at_the_end(tmp_path: Path) -> None:
@@ -33,7 +35,8 @@ def test_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
 def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
     atomic_write_text(tmp_path / "a", "")
     (tmp_path / "b").write_text("")
-    assert (tmp_path / "a").stat().st_mode == (tmp_path / "b").stat().st_mode
+    atomic_write_tensors(tmp_path / "c", {"ones": np.ones(3)})
+    assert len({path.stat().st_mode for path in tmp_path.iterdir()}) == 1
 
 
 def test_the_mask_of_the_process_is_not_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,6 +125,17 @@ def test_a_revision_is_pinned(cache: Path) -> None:
     assert resolve("en.vec") == "en.vec" and cache.is_dir()
 
 
+def test_without_a_network(run_bilex: Bilex, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    class ConnectError(Exception):
+        """One that is no OSError, as httpx's."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise ConnectError("Name or service not known")
+
+    monkeypatch.setattr("huggingface_hub.HfApi.model_info", fail)
+    refused(run_bilex("fetch", "someone/several"), "cannot be fetched", "network")
+
+
 def test_one_file_of_several(cache: Path, run_bilex: Bilex) -> None:  # noqa: F811
     refused(run_bilex("fetch", "someone/several"), "several files", "a.vec")
     refused(run_bilex("fetch", "someone/none"), "no vectors")

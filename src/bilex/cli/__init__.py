@@ -91,6 +91,8 @@ for command in (  # in the order in which a person comes to need them
     bilex.add_command(command)
     for parameter in command.params:
         parameter.callback = parameter.callback or check_value
+        if isinstance(parameter.type, click.Path):
+            parameter.type.readable = False  # that is the readers' to say, and no wrong usage
 
 
 def main(arguments: list[str] | None = None) -> None:

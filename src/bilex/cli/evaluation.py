@@ -19,6 +19,7 @@ from bilex.cli.options import (
     reverse_option,
     run_argument,
 )
+from bilex.cli.terminal import echo
 from bilex.methods import SET_THRESHOLD
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def hubness(run: str, gold: str | None, top: int, as_json: bool, quiet: bool, **
     if hubs:
         click.echo("\nhubs")
     for hub in hubs:
-        click.echo(f"{hub['count']:8}  {hub['word']}")
+        echo(f"{hub['count']:8}  {hub['word']}", wrap=False)
 
 
 @click.command()
@@ -164,7 +165,7 @@ def compare(
         click.echo(comparison_summary(figures, run_a, run_b, len(words), len(differing)), err=as_tsv)
     rows = [TABLE_HEADER, *((word.query, ", ".join(word.gold), word.a, word.b, word.right) for word in words)]
     if as_tsv:
-        click.echo("\n".join("\t".join(map(tsv_cell, row)) for row in rows))
+        echo("\n".join("\t".join(map(tsv_cell, row)) for row in rows), wrap=False)
     elif words:
         if not quiet:
             click.echo()
@@ -216,4 +217,4 @@ def print_table(rows: Sequence[tuple[str, ...]]) -> None:
 
     width = MAX_COLUMN_WIDTH
     cut = [[set_cell_size(cell, width - 1) + "…" if cell_len(cell) > width else cell for cell in row] for row in rows]
-    click.echo(dedent(align_columns(cut, left=len(TABLE_HEADER))))
+    echo(dedent(align_columns(cut, left=len(TABLE_HEADER))), wrap=False)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from bilex.cli.terminal import echo
 from bilex.errors import BilexError
 from bilex.methods import DEFAULT_METHOD, METHODS, OPTIONS, Option
 
@@ -137,4 +138,4 @@ def is_given(context: click.Context, name: str) -> bool:
 
 def print_json(data: Mapping[str, Any]) -> None:
     """Print one JSON object on stdout."""
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+    echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False), wrap=False)

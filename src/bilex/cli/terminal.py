@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 
 import click
 
+ORDERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 HYPHEN = "\ue000"  # stands for a hyphen while click breaks lines, which it also does at hyphens
 
 
@@ -48,10 +50,13 @@ def open_streams() -> None:
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def echo(text: str = "", *, err: bool = False) -> None:
-    """Print a line; on a terminal it is broken between words, elsewhere it stays one line."""
-    if (sys.stderr if err else sys.stdout).isatty():
+def echo(text: str = "", *, err: bool = False, wrap: bool = True) -> None:
+    """Print a line as it is; on a terminal it is broken between words, and orders to the terminal are escaped."""
+    is_terminal = (sys.stderr if err else sys.stdout).isatty()
+    if is_terminal:  # a word of a stranger's file could clear the screen, or write over another line
+        text = ORDERS.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+    if is_terminal and wrap:
         width = shutil.get_terminal_size().columns
         wrapper = textwrap.TextWrapper(width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         text = "\n".join(wrapper.fill(line) if len(line) > width else line for line in text.split("\n"))
-    click.echo(text, err=err)
+    click.echo(text, err=err, color=True)  # or else it would take such orders out of the words

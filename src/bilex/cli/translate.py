@@ -89,7 +89,7 @@ def translate(
         for word, found in pairs:
             for answer in found:
                 likely = "" if answer.probability is None else f"{answer.probability:.4f}"
-                click.echo(f"{word}\t{answer.word}\t{answer.score:.6f}\t{likely}")
+                echo(f"{word}\t{answer.word}\t{answer.score:.6f}\t{likely}", wrap=False)
     if len(missing) == len(words):
         other = "" if subwords else ", or give their fastText model with --subwords"
         raise BilexError(f"{run}: {listed}; check the case of the words, or the direction (--reverse){other}")

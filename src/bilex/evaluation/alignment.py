@@ -21,6 +21,7 @@ from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
 from bilex.vectors.embeddings import Embeddings
+from bilex.vectors.hints import shared_words_hint
 
 PARTS = 5
 MIN_SHARED = 2 * PARTS
@@ -107,9 +108,8 @@ def align(
     source, target = source.normalise(normalise), target.normalise(normalise)
     words = tuple(word for word in source.words if word in target)
     if len(words) < MIN_SHARED:
-        raise BilexError(
-            f"the two models share {len(words)} words, too few to align them; give two models of the same language"
-        )
+        problem = f"the two models share {len(words)} words{shared_words_hint(source.words, target.words)}"
+        raise BilexError(f"{problem}, too few to align them; give two models of the same language")
     rows = np.array([source.index[word] for word in words], np.int64)
     columns = np.array([target.index[word] for word in words], np.int64)
     cosine, held_out = _judge(source.vectors, target.vectors, rows, columns, engine or LocalEngine())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,11 +71,13 @@ def atomic_write_tensors(
     from safetensors.numpy import save_file
 
     with atomic_path(path) as temporary:
+        mode = temporary.stat().st_mode
         try:
             save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, temporary, metadata)
         except SafetensorError as error:  # it has the system's error in its text only
             code = re.search(r"os error (\d+)", str(error))
             raise OSError(int(code[1]), os.strerror(int(code[1]))) if code else error from None
+        temporary.chmod(stat.S_IMODE(mode))  # it makes another file, which only its owner may read
 
 
 def pack_words(words: Sequence[str]) -> NDArray[np.uint8]:

@@ -26,7 +26,7 @@ from bilex.seeds.coupling import SIZES, couple
 from bilex.seeds.dictionaries import read_pairs
 from bilex.seeds.pairs import DictionaryName
 from bilex.vectors.embeddings import Embeddings
-from bilex.vectors.hints import close_name, coverage_hint, warn_if_little_is_known
+from bilex.vectors.hints import close_name, coverage_hint, shared_words_hint, warn_if_little_is_known
 
 IDENTICAL = "identical"
 NUMERALS = "numerals"
@@ -137,7 +137,8 @@ def identical_words(seed: str, source: Embeddings, target: Embeddings) -> Seed:
         shared = [word for word in shared if NUMERAL.fullmatch(word)]
         problem = "the two vocabularies share no numerals; try --seed identical or a dictionary"
     else:
-        problem = "the two vocabularies share no words; give a dictionary with --seed FILE"
+        hint = "" if shared else shared_words_hint(source.words, target.words)
+        problem = f"the two vocabularies share no words{hint}; give a dictionary with --seed FILE"
     return look_up([(word, word) for word in shared], source, target, seed, BilexError(problem))
 
 

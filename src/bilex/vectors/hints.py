@@ -14,6 +14,7 @@ LOW_COVERAGE = 0.1  # a dictionary of which less is known deserves a warning
 HIGH_COVERAGE = 0.9  # of which more is known: there is nothing to look for
 MIN_GAIN = 0.05  # of its pairs: another form that makes so many more known is worth a hint
 MAX_LISTED = 10
+MAX_SHOWN = 60  # characters of a word
 UNICODE_FORMS: Mapping[str, Callable[[str], str]] = {
     "NFC": partial(unicodedata.normalize, "NFC"),
     "NFD": partial(unicodedata.normalize, "NFD"),
@@ -39,8 +40,13 @@ def known_form(word: str, vocabulary: Collection[str]) -> str:
 def describe_missing(words: Iterable[str], vocabulary: Collection[str]) -> str:
     """List words that have no vector, each with a hint."""
     missing = list(dict.fromkeys(words))
-    listed = ", ".join(f"{word}{known_form(word, vocabulary)}" for word in missing[:MAX_LISTED])
+    listed = ", ".join(f"{shorten(word)}{known_form(word, vocabulary)}" for word in missing[:MAX_LISTED])
     return f"no vector for {listed}{' ...' * (len(missing) > MAX_LISTED)}"
+
+
+def shorten(word: str) -> str:
+    """Cut a word that is too long for a message."""
+    return word if len(word) <= MAX_SHOWN else f"{word[:MAX_SHOWN]}..."
 
 
 def close_name(name: str, names: Iterable[str]) -> str:
@@ -53,9 +59,20 @@ def coverage_hint(pairs: Sequence[tuple[str, str]], source: Collection[str], tar
     counts = {f"the other way round ({turn})": sum(s in target and t in source for s, t in pairs)}
     for name, form in FORMS.items():
         counts[name] = sum(form(s) in source and form(t) in target for s, t in pairs)
+    counts["in the Unicode form of each vocabulary"] = sum(
+        any(form(s) in source for form in UNICODE_FORMS.values())
+        and any(form(t) in target for form in UNICODE_FORMS.values())
+        for s, t in pairs
+    )
     best = max(counts, key=lambda name: counts[name])
     known = sum(s in source and t in target for s, t in pairs)
     return f"{best} {counts[best]:,} would be" if counts[best] > known + MIN_GAIN * len(pairs) else ""
+
+
+def shared_words_hint(source: Iterable[str], target: Iterable[str]) -> str:
+    """Return how many words two vocabularies would share in one Unicode form, in brackets; empty if none."""
+    one, other = ({UNICODE_FORMS["NFC"](word) for word in words} for words in (source, target))
+    return f" (in Unicode's NFC {len(one & other):,}: convert the vectors)" if one & other else ""
 
 
 def warn_if_little_is_known(

@@ -97,7 +97,6 @@ def fetch_model(text: str) -> Fetched:
     name = HubName.parse(text)
     try:
         import huggingface_hub
-        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     except ImportError:
         raise BilexError("fetching needs huggingface-hub, which is missing; pip install 'bilex[hub]'") from None
     try:
@@ -110,7 +109,9 @@ def fetch_model(text: str) -> Fetched:
         huggingface_hub.snapshot_download(
             name.repository, revision=info.sha, allow_patterns=wanted, cache_dir=cache_folder()
         )
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
+    except BilexError:
+        raise
+    except Exception as error:  # of the library that it asks the network with: which one depends on its version
         about = " ".join(str(error).split())[:120]
         problem = f"it cannot be fetched ({about})"
         raise BilexError(f"{text}: {problem}; check the name and the network") from None
