@@ -159,10 +159,10 @@ def with_lemmas(prepared: Prepared, languages: tuple[str, str], wanted: tuple[bo
 
 def last_steps(prepared: Prepared, fitted: FittedMethod, context: Context) -> Run:
     """Take the last round, and read the run out."""
-    fit, method = fitted.fit, fitted.method
+    fit, method, languages = fitted.fit, fitted.method, languages_of(prepared)
     if method.self_learning:
-        fit = refine(fit, languages_of(prepared), prepared.seed.pairs, method, prepared.prior, context)
-    run = read_out(Learnt(prepared, fit, method, fitted.choices), context)
+        fit = refine(fit, languages, prepared.seed.pairs, method, prepared.prior, context)
+    run = read_out(Learnt(prepared, languages, fit, method, fitted.choices), context)
     return run.confident(method.min_confidence)
 
 

@@ -134,7 +134,7 @@ def learn(prepared: Prepared, context: Context, *, reuse: bool = True) -> Learnt
     """Run EM on prepared vectors: `induce` without the lexicon."""
     training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, context)
     fitted = fit_method(training, prepared.seed, prepared.method, reuse=reuse)
-    fit, method = fitted.fit, fitted.method
+    fit, method, languages = fitted.fit, fitted.method, languages_of(prepared)
     if not len(fit.matching):
         warnings.warn(
             f"nothing was matched from the {len(prepared.seed)} seed pairs; give more pairs, "
@@ -143,8 +143,8 @@ def learn(prepared: Prepared, context: Context, *, reuse: bool = True) -> Learnt
             stacklevel=3,
         )
     elif method.evidence and method.self_learning:
-        fit = refine(fit, languages_of(prepared), prepared.seed.pairs, method, prepared.prior, context)
-    return Learnt(prepared, fit, method, fitted.choices)
+        fit = refine(fit, languages, prepared.seed.pairs, method, prepared.prior, context)
+    return Learnt(prepared, languages, fit, method, fitted.choices)
 
 
 def read_out(learnt: Learnt, context: Context, *, complete: bool = False) -> Run:

@@ -41,7 +41,7 @@ MAX_COUNTED_WORDS = 20_000  # the most frequent source words: enough to count on
 MAX_SCALE_ROUNDS = 40
 SCALE_TOLERANCE = 0.005
 LOG_ODDS_RANGE = (-16.0, 0.0)  # nothing is taken for more probable than its evidence
-LOG_ODDS_HALVINGS = 9
+START_LOG_ODDS, LOG_ODDS_TOLERANCE, MIN_SLOPE, MAX_LOG_ODDS_ROUNDS = -4.0, 0.03, 0.01, 20
 ROUGH_TOLERANCE = 0.01  # of the posterior, while the log-odds are sought
 
 
@@ -222,9 +222,15 @@ def learn_log_odds(graph: Graph, weights: Floats, purity: float, capacities: Cap
     low, high = LOG_ODDS_RANGE
     if not chosen.any():
         return low
-    for _ in range(LOG_ODDS_HALVINGS):
-        middle = (low + high) / 2
-        probable = worthwhile_posterior(replace(graph, weights=weights + middle), capacities, ROUGH_TOLERANCE)
-        share = probable[words[graph.rows]].sum() / words.sum()
-        low, high = (low, middle) if share > purity else (middle, high)
-    return (low + high) / 2
+    found = START_LOG_ODDS
+    for _ in range(MAX_LOG_ODDS_ROUNDS):  # Newton's method, with the slope that words would have by themselves
+        probable = worthwhile_posterior(replace(graph, weights=weights + found), capacities, ROUGH_TOLERANCE)
+        translated = np.bincount(graph.rows, probable, graph.n_sources)[words]
+        slope = max(float((translated * (1 - translated)).mean()), MIN_SLOPE)
+        step = (purity - float(translated.mean())) / slope
+        low, high = (found, high) if step > 0 else (low, found)
+        near = found + step
+        found = near if low < near < high else (low + high) / 2
+        if min(abs(step), high - low) < LOG_ODDS_TOLERANCE:
+            break
+    return found

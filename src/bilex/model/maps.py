@@ -120,10 +120,8 @@ def contrasting_map(source: Vectors, target: Vectors, near_source: Vectors, near
     gradient = np.zeros((target.shape[1], source.shape[1]))
     with single_threaded_blas():
         for rows in blocks(len(source)):
-            x, y, x_near, y_near = (
-                each[rows].astype(np.float64) for each in (source, target, near_source, near_target)
-            )
-            gradient += (y - y_near).T @ x + y.T @ (x - x_near)
+            gradient += (target[rows] - near_target[rows]).T @ source[rows]  # in float32: a step need not be exact
+            gradient += target[rows].T @ (source[rows] - near_source[rows])
     return np.asarray(np.eye(*gradient.shape) + CONTRAST_STEP / max(len(source), 1) * gradient)
 
 

@@ -20,7 +20,7 @@ from bilex.methods import Method
 from bilex.model.candidates import CandidatePairs
 from bilex.model.evidence import kinds_between
 from bilex.model.forms import Vocabulary
-from bilex.model.pair_weights import WeighedEdges, weigh_edges
+from bilex.model.pair_weights import MIN_LESSONS, WeighedEdges, weigh_edges
 from bilex.numerics.types import Indices
 from bilex.runs.prepared import Prepared
 from bilex.search.engine import Engine
@@ -36,6 +36,7 @@ class Learnt:
     """What EM started from and what it learnt, before anything is looked up with it."""
 
     prepared: Prepared
+    languages: Languages
     fit: Fit
     method: Method  # with everything decided
     choices: tuple[Choice, ...]  # what was decided
@@ -71,7 +72,7 @@ def languages_of(prepared: Prepared) -> Languages:
     """Return both languages as their evidence is measured; forms of words matter only if a dictionary teaches them."""
     source, target = prepared.source, prepared.target
     vocabularies = None
-    if prepared.seed.is_dictionary:
+    if prepared.seed.is_dictionary and len(prepared.seed) >= MIN_LESSONS:
         vocabularies = Vocabulary.of(source.words, source.lemmas), Vocabulary.of(target.words, target.lemmas)
     return Languages(source.vectors, target.vectors, kinds_between(source.words, target.words), vocabularies)
 
@@ -88,7 +89,7 @@ def weigh_candidates(
     by_evidence = method.evidence and len(learnt.fit.matching) > 0  # a run that learnt nothing has no evidence either
     matched = RowPairs() if by_evidence else learnt.fit.matching.pairs
     edges = gather_edges(
-        languages_of(learnt.prepared),
+        learnt.languages,
         space,
         neighbours,
         learnt.training_pairs(),
