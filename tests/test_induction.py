@@ -14,6 +14,7 @@ import pytest
 import bilex
 from bilex.em.context import Iteration, Reporter
 from bilex.errors import BilexError, BilexWarning
+from bilex.model.counting import MIN_PURITY
 from bilex.model.prior import PRIOR_NAMES, Prior
 from bilex.search.space import CROWDING_NEIGHBOURS
 from bilex.vectors.embeddings import Embeddings
@@ -223,3 +224,21 @@ def test_input_that_cannot_be_used_is_explained(
 ) -> None:
     with pytest.raises(BilexError, match=message):
         bilex.induce(source, target, **changes)
+
+
+def unrelated(seed: int) -> Embeddings:
+    """600 words and vectors that have nothing to do with those of another seed."""
+    draw = np.random.default_rng(seed)
+    words = dict.fromkeys("".join(draw.choice(list("aeioklmnrst"), 5)) for _ in range(800))
+    return Embeddings(tuple(words)[:600], draw.standard_normal((600, 20)).astype(np.float32))
+
+
+def test_a_run_that_the_evidence_calls_failed_lists_nothing_as_likely() -> None:
+    source, target = unrelated(1), unrelated(2)
+    seed = list(zip(source.words[:25], target.words[:25], strict=True))
+    whole = bilex.induce(source, target, seed, min_confidence=0.0)
+    assert whole.verdict.level == "failed"
+    assert len(whole.lexicon)
+    assert whole.lexicon.confidence is not None
+    assert whole.lexicon.confidence.max() <= MIN_PURITY
+    assert len(bilex.induce(source, target, seed).lexicon) == 0

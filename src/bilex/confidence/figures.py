@@ -16,7 +16,7 @@ from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.lexicon.text import tsv_cell
 from bilex.matching.graph import RowPairs
 from bilex.methods import flat_options
-from bilex.model.counting import USUAL_PURITY, is_telling
+from bilex.model.counting import is_telling, tells_failure
 from bilex.numerics.types import Indices
 from bilex.runs.run import Run
 from bilex.search.engine import Engine
@@ -127,8 +127,8 @@ def evidence_of(weights: dict[str, Any]) -> float | None:
     It is mute if so few pairs stand out that none of them or half of them may be right.
     """
     purity, deviation = weights["purity"], weights["deviation"]
-    mute = not is_telling(purity, deviation) and purity + deviation > USUAL_PURITY
-    return None if mute else purity - 2 * deviation
+    tells = is_telling(purity, deviation) or tells_failure(purity, deviation)
+    return purity - 2 * deviation if tells else None
 
 
 def likelihood_rise(iterations: list[dict[str, Any]], method: dict[str, Any]) -> float | None:

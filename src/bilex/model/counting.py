@@ -94,6 +94,11 @@ def is_telling(purity: float, deviation: float) -> bool:
     return purity - 2 * deviation > MIN_TELLING_PURITY
 
 
+def tells_failure(purity: float, deviation: float) -> bool:
+    """Check that hardly any chosen pair can be right; with few pairs the evidence may tell neither this nor that."""
+    return not is_telling(purity, deviation) and purity + deviation <= USUAL_PURITY
+
+
 def bounded_purity(purity: float, deviation: float) -> float:
     """Return the purity as far as counts can tell it: few pairs say little, and extremes cannot be told apart."""
     trust = PURITY_SPREAD**2 / (PURITY_SPREAD**2 + deviation**2)

@@ -18,6 +18,7 @@ from bilex.lexicon.lexicon import MATCHING, RETRIEVAL, REVIEW, SEED, Lexicon
 from bilex.matching.graph import RowPairs
 from bilex.methods import Method
 from bilex.model.candidates import CandidatePairs
+from bilex.model.counting import MIN_PURITY, tells_failure
 from bilex.model.evidence import kinds_between
 from bilex.model.forms import Vocabulary
 from bilex.model.pair_weights import MIN_LESSONS, WeighedEdges, weigh_edges
@@ -111,8 +112,10 @@ def assess_candidates(learnt: Learnt, weighed: WeighedEdges) -> tuple[CandidateP
 
     Pairs that a person keeps are right, and those that a person forbids are wrong.
     """
-    prior, graph = learnt.prepared.prior, weighed.graph
+    prior, graph, weights = learnt.prepared.prior, weighed.graph, weighed.weights
     probability, about = assess_edges(graph, prior.capacities, learnt.dictionary)
+    if about["examples"] == 0 and tells_failure(weights.purity, weights.deviation):
+        probability = np.minimum(probability, MIN_PURITY)
     probability[np.isin(graph.keys, prior.kept.keys(graph.n_targets))] = 1.0
     probability[np.isin(graph.keys, prior.forbidden.keys(graph.n_targets))] = 0.0
     return CandidatePairs.of(graph, probability), about
