@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -421,3 +422,14 @@ def test_damaged_words_are_noticed_before_they_are_looked_up(saved: Path, old: b
 def test_a_copy_is_as_good(saved: Path, tmp_path: Path) -> None:
     shutil.copytree(saved, tmp_path / "copy")
     assert bilex.Run.load(tmp_path / "copy").lexicon.source == bilex.Run.load(saved).lexicon.source
+
+
+def test_a_file_that_shrinks_later_does_no_harm(saved: Path) -> None:
+    """A page of it that is mapped, and no longer there, would end the process."""
+    run = bilex.Run.load(saved)
+    vectors = run.source.vectors
+    assert not isinstance(vectors, np.memmap) and vectors.flags.owndata
+    before = vectors.sum()
+    os.truncate(saved / "model.safetensors", 100)
+    assert vectors.sum() == before
+    assert run.translate(run.source.words[0], retrieval="csls")

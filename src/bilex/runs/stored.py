@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from bilex.files.ownership import LEXICON, MODEL
@@ -45,8 +46,15 @@ class StoredRun(Run):
         return run
 
     def check(self) -> None:
-        """Read all files, and raise if one is damaged."""
-        for name in ("lexicon", "_checked_tensors", "source", "candidates"):
+        """Read all files into memory, and raise if one is damaged.
+
+        What stayed mapped would end the process if the file shrank, and what changed in it later would not be checked.
+        """
+        for name in ("lexicon", "_checked_tensors"):
+            getattr(self, name)
+        tensors = {name: np.array(tensor) for name, tensor in self._checked_tensors.items()}
+        vars(self).update(_model=(tensors, self._model[1]), _checked_tensors=tensors)
+        for name in ("source", "candidates"):
             getattr(self, name)
 
     @cached_property
