@@ -82,6 +82,20 @@ def signs_by_key(figures: RunFigures) -> dict[str, Sign]:
     return {sign.key: sign for sign in read_signs(figures)}
 
 
+@pytest.mark.parametrize(
+    ("least", "level", "shown"),
+    [(1.2, SOUND, "100%"), (0.5, SOUND, "50%"), (0.2, DOUBTFUL, "20%"), (0.1, FAILED, "10%"), (-0.3, FAILED, "0%")],
+)
+def test_the_evidence_is_read_as_a_share(least: float, level: str, shown: str) -> None:
+    sign = signs_by_key(replace(FIGURES, evidence=least))["evidence"]
+    assert (sign.level, sign.value.replace(".0", "")) == (level, shown)
+
+
+@pytest.mark.parametrize(("rise", "level"), [(0.0, SOUND), (-1e-12, SOUND), (-1e-6, DOUBTFUL)])
+def test_a_likelihood_that_falls_is_doubted(rise: float, level: str) -> None:
+    assert signs_by_key(replace(FIGURES, rise=rise))["learning"].level == level
+
+
 def test_a_good_run_is_sound(good_run: Run, languages: Languages) -> None:
     assert float(good_run.evaluate(languages.gold).figures()["p@1"]) > 0.8
     verdict = judge(good_run)

@@ -102,7 +102,7 @@ def learning_sign(figures: RunFigures) -> Sign | None:
     rise, steps = figures.rise or 0.0, f"{figures.iterations} iteration{'s' * (figures.iterations != 1)}"
     if not converged:
         level, sentence = DOUBTFUL, f"Learning did not converge in {steps}."
-    elif rise < -1e-9 * max(1.0, abs(rise)):
+    elif rise < -1e-9:
         level, sentence = DOUBTFUL, f"The log-likelihood fell by {format_number(-rise, 1)} while learning."
     else:
         change = f"rose by {format_number(rise, 1)}" if rise >= 0.05 else "stayed the same"
