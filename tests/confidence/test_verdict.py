@@ -237,3 +237,28 @@ def test_a_seed_is_certain_only_if_that_is_said(languages: Languages) -> None:
     certain = induce(languages.source, languages.target, seed, certain_seed=True)
     assert certain.lexicon[wrong[0]][0].target == wrong[1]
     assert certain.lexicon[wrong[0]][0].confidence == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason", "advised", "not_advised"),
+    [
+        ({"pairs": 99}, "only 99 entries", ["--min-confidence"], ["Read every entry", "most frequent words first"]),
+        (
+            {"seen": (99, 1000)},
+            "only 99 words",
+            ["Read every entry", "--min-confidence"],
+            ["most frequent words first"],
+        ),
+        ({"ordered": False}, "order of frequency", ["--min-confidence", "most frequent words first"], ["Read every"]),
+        ({"evidence": None}, "can tell", ["--min-confidence"], ["Read every entry"]),
+        ({"evidence": 0.05}, "no better", [], ["--min-confidence", "Read every entry"]),
+        ({"pairs": 0, "seen": (20, 20)}, "No pair", [], ["Read every entry"]),
+    ],
+)
+def test_the_first_reason_is_what_decided(
+    changes: dict[str, Any], reason: str, advised: list[str], not_advised: list[str], configuration: dict[str, Any]
+) -> None:
+    verdict = decide_verdict(replace(FIGURES, **changes), configuration)
+    assert reason in verdict.reasons[0]
+    advice = " ".join(verdict.advice)
+    assert all(part in advice for part in advised) and not any(part in advice for part in not_advised)
