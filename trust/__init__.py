@@ -1,4 +1,4 @@
-"""Long tests of what bilex promises: crashes, load, hostile input. ``make trust`` runs them, ``make test`` short ones.
+"""Long tests of what bilex promises: crashes, load, hostile input. ``make trust`` runs them, CI a short form of them.
 
 Each part is a module of this folder, named in `PARTS`, with a ``TITLE``, a docstring that describes the test, and
 
