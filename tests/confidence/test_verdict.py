@@ -207,6 +207,9 @@ def test_advice_depends_on_the_configuration(configuration: dict[str, Any]) -> N
     assert "`--max-rank 10000`" in many
     assert "CSLS" in many
     assert "CSLS" not in asked
+    few = advice(weak, {"name": "pairs.txt", "used": 99}, {})
+    assert "Give more pairs than 99" in few and "Check the seed" not in few
+    assert "Give more pairs" not in other and "Check the seed" in other
 
 
 def test_older_runs_without_seed_agreement_are_judged_too(good_run: Run) -> None:
