@@ -76,15 +76,12 @@ class RunFigures:
 
     pairs: int
     seen: tuple[int, int]  # words of each language that the matching saw
-    matched: float  # share of the frequent words that were matched, in the language where it is smaller
     evidence: float | None  # purity of the pairs that stand out, two deviations down (`bilex.model.evidence`)
     expected: float | None  # mean confidence of the pairs; None in older runs
     ordered: bool  # whether both vocabularies seem to be in order of frequency
     hubness: float  # skewness of how often a frequent word is a nearest neighbour, in the worse direction
     largest_hub: float  # share of the frequent words whose nearest neighbour is the largest hub
-    seed_words: int  # source words of the seed that the matching saw
-    seed_kept: float | None  # share of them with a seed translation in the matching; None in older runs
-    seed_near: float | None  # share of them with a seed translation among their five best by CSLS
+    seed_near: float | None  # share of the seed's words with a seed translation among their five best by CSLS
     rise: float | None  # of the log-likelihood from the first iteration to the last; None if EM does not maximise it
     iterations: int
     stopped: str
@@ -102,18 +99,14 @@ def measure_run(run: Run) -> RunFigures:
     ordered = is_frequency_ordered(run.source.words) and is_frequency_ordered(run.target.words)
     of_source, of_target = run.space.source_nearest, run.space.target_nearest
     counts = [nearest_counts(of_source, frequent), nearest_counts(of_target, frequent[::-1])]
-    covered = count_below(pairs.rows.source, frequent[0]), count_below(pairs.rows.target, frequent[1])
     return RunFigures(
         pairs=len(pairs),
         seen=seen,
-        matched=run.info.get("confidence", {}).get("matched", min(covered) / min(frequent)),  # before `confident`
         evidence=evidence_of(weights) if weights and ordered else None,
         expected=pairs.lexicon.expected_precision if len(pairs) and pairs.lexicon.confidence is not None else None,
         ordered=ordered,
         hubness=max(skewness(each) for each in counts),
         largest_hub=max(float(each.max() / max(each.sum(), 1)) for each in counts),
-        seed_words=words,
-        seed_kept=agreement["matched"] / words if words else None,
         seed_near=agreement["near"] / words if words else None,
         rise=likelihood_rise(iterations, method),
         iterations=len(iterations),
@@ -137,11 +130,6 @@ def likelihood_rise(iterations: list[dict[str, Any]], method: dict[str, Any]) ->
     if any(method[name] != value for name, value in paper.items()):
         return None
     return float(iterations[-1]["log_likelihood"] - iterations[0]["log_likelihood"]) if iterations else 0.0
-
-
-def count_below(rows: Indices, limit: int) -> int:
-    """Count the different rows from 0 to `limit`."""
-    return len(np.unique(rows[(rows >= 0) & (rows < limit)]))
 
 
 def nearest_counts(nearest: Indices, frequent: tuple[int, int]) -> Indices:

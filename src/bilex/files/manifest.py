@@ -95,7 +95,6 @@ class _Iteration(TypedDict):
 
 
 class _Confidence(TypedDict, total=False):
-    matched: float
 
 
 class _Verdict(TypedDict):

@@ -109,7 +109,7 @@ class Run:
         """Return the run with only the entries of at least that confidence, and the verdict on these."""
         listed = self.lexicon.confident(least)
         keep = np.asarray(self.lexicon.confidence) >= least
-        about = {**self.info["confidence"], "listed_of": len(self.lexicon), "matched": self.verdict.figures.matched}
+        about = {**self.info["confidence"], "listed_of": len(self.lexicon)}
         info = {**self.info, "pairs": len(listed), "confidence": about}
         run = replace(self, lexicon=listed, info=info)
         vars(run)["entry_rows"] = self.entry_rows.where(keep)
