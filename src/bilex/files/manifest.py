@@ -95,6 +95,8 @@ class _Iteration(TypedDict):
 
 
 class _Confidence(TypedDict, total=False):
+    listed_of: Natural
+    calibrated_on: PrintableLine
 
 
 class _Verdict(TypedDict):
