@@ -157,7 +157,7 @@ def measure(case: Case, data: Data) -> tuple[str, float]:
     precision = float(run.evaluate(gold, retrieval="csls").figures()["p@1"])
     verdict = run.verdict
     found = verdict.figures
-    signs = (found.matched, found.expected, found.evidence)
+    signs = (found.expected, found.evidence)
     row = " ".join("    -" if sign is None else f"{sign:5.2f}" for sign in signs)
     near = " -" if found.seed_near is None else f"{found.seed_near:.2f}"
     print(f"{case!s:44} {verdict.level:8} {precision:5.3f} {row} {found.hubness:5.1f} {near}", flush=True)
@@ -168,7 +168,7 @@ def main(folder: Path, which: str) -> None:
     """Print the table and the summary."""
     warnings.simplefilter("ignore")
     data = Data(folder)
-    print(f"{'run':44} verdict    P@1 match  expected evidence  hubs seed")
+    print(f"{'run':44} verdict    P@1 expected evidence  hubs seed")
     found: dict[str, list[float]] = {"sound": [], "doubtful": [], "failed": []}
     for case in {"chosen": chosen, "fresh": fresh, "later": later}[which]():
         level, precision = measure(case, data)

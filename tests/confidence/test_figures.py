@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import skew, spearmanr
 
 from bilex.confidence.figures import (
+    evidence_of,
     induced_pairs,
     is_frequency_ordered,
     likelihood_rise,
@@ -57,6 +58,16 @@ def test_words_outside_the_vocabulary_have_no_row(good_run: Run) -> None:
     strange = replace(lexicon, source=("nowhere", *lexicon.source[1:]))
     pairs = induced_pairs(replace(good_run, lexicon=strange))
     assert pairs.known.tolist() == [False, True, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("purity", "deviation", "least"),
+    [(0.75, 0.125, 0.5), (0.25, 0.25, -0.25), (0.25, 0.125, 0.0), (0.25, 0.375, None), (0.125, 0.125, -0.125)],
+)
+def test_evidence_is_mute_where_none_or_half_of_the_pairs_may_be_right(
+    purity: float, deviation: float, least: float | None
+) -> None:
+    assert evidence_of({"purity": purity, "deviation": deviation}) == least
 
 
 def test_the_likelihood_counts_only_if_both_steps_of_em_maximise_it(good_run: Run) -> None:
