@@ -43,8 +43,10 @@ def try_part(name: str, *, short: bool = False, **fuzzing: Any) -> dict[str, Any
 def commit() -> str | None:
     """Return the commit that is tried, with a plus if the code was changed since; none outside a repository."""
     command = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return ended.stdout.strip() or None
+    try:
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
 
 
 def read(folder: Path) -> dict[str, Any]:
