@@ -88,7 +88,7 @@ def induce(
     with default_reporter(chosen) if reporter is None else nullcontext(reporter) as shown:
         engine = engine or LocalEngine(progress=shown.rows)
         if isinstance(seed, str) and seed == UNSUPERVISED:
-            shown.stage("looking for a start in the vectors alone")
+            shown.stage("looking for a start")
         prepared = prepare(source, target, seed, chosen, kept, forbidden)
         history = EMHistory()
         if checkpoint is not None or resume is not None:

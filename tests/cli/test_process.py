@@ -53,7 +53,7 @@ def test_progress_is_visible_on_a_terminal(work: Path) -> None:
     code, out, screen = watch(arguments, work)
     assert code == 0
     assert "lexicon: new/lexicon.tsv" in out
-    assert re.search(r"learning, \d+ pairs after iteration \d+", screen)
+    assert re.search(r"iteration \d+: [\d,]+ pairs", screen)
     clock = [int(minutes) * 60 + int(seconds) for minutes, seconds in re.findall(r"0:(\d\d):(\d\d)", screen)]
     assert clock == sorted(clock)  # one clock for the whole command
 

@@ -148,8 +148,8 @@ def choose_start(training: Training, method: Method, pairs: RowPairs) -> tuple[R
     fewest = min(len(training.source), len(training.target))
     starts, measured = dict[str, RowPairs](), dict[str, float]()
     for size in (size for size in SIZES if size == SIZES[0] or size < fewest):
-        name = f"{min(size, fewest)} words"
-        training.context.reporter.stage(f"starting from a coupling of {name}")
+        name = f"{min(size, fewest):,} words"
+        training.context.reporter.stage(f"starting from {name}")
         starts[name] = pairs if size == SIZES[0] else RowPairs(*couple(training.source, training.target, size))
         measured[name] = training.trial(method, starts[name]).iterations[-1].log_likelihood
     best = max(measured, key=lambda name: measured[name])

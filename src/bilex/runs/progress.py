@@ -54,14 +54,15 @@ def show_progress(
     if not sys.stderr.isatty():
         yield LineReporter(position)
         return
+    console = Console(stderr=True)
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
-        BarColumn(bar_width=14),
+        BarColumn(bar_width=14 if console.width >= 80 else 6),
         TimeElapsedColumn(),
         TimeLeftColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as display:
+    with Progress(*columns, console=console, transient=True, expand=True) as display:
         yield TerminalReporter(position, display)
 
 
@@ -73,6 +74,11 @@ class Position:
         self.done: float | None = None if stages else 0.0
         self.iterations: list[Iteration] = []
         self._run, self._stage, self._steps, self._rows = 0, "", 0, (0, 1)
+
+    @property
+    def refining(self) -> bool:
+        """Whether EM is in its round on all evidence."""
+        return self._stage == "weighing"
 
     def stage(self, name: str) -> None:
         """Begin a stage; an earlier one than the last means that the next run begins."""
@@ -168,7 +174,8 @@ class ProgressReporter(Reporter):
     def iteration(self, iteration: Iteration) -> None:
         """End an iteration of EM."""
         self.position.iteration(iteration)
-        self.show(f"learning, {iteration.pairs:,} pairs after iteration {len(self.position.iterations)}")
+        last = "last iteration" if self.position.refining else f"iteration {len(self.position.iterations)}"
+        self.show(f"{last}: {iteration.pairs:,} pairs")
 
     def show(self, what: str | None = None) -> None:
         """Show the position, and what is being done if that is new."""
