@@ -60,9 +60,7 @@ def test_progress_is_visible_on_a_terminal(work: Path) -> None:
 
 def test_an_interrupt_during_the_iterations_leaves_a_checkpoint(work: Path) -> None:
     before, place = contents(work), "a new one"
-    code, out, screen = watch(
-        ["induce", "src.vec", "trg.vec", "-o", place, *ENDLESS], work, r"iteration ([2-9]|\d\d):"
-    )
+    code, out, screen = watch(["induce", "src.vec", "trg.vec", "-o", place, *ENDLESS], work, r"iteration ([2-9]|\d\d):")
     assert (code, out) == (130, "")
     assert "`bilex induce --resume 'a new one'`" in screen.rstrip().rpartition("bilex: error: ")[2]
     assert "Traceback" not in screen
