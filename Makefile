@@ -2,12 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help install demo test lowest coverage lint docs bench trust results lock audit smoke dist clean
+.PHONY: help install demo test lowest torch coverage lint docs bench trust results lock audit smoke dist clean
 
 help:
 	@echo "make demo     learn an English-French lexicon from the shipped vectors"
 	@echo "make test     run the tests"
 	@echo "make lowest   run the tests with the oldest packages that are allowed"
+	@echo "make torch    install torch, and run the tests of its engine"
 	@echo "make coverage run the tests and count the lines and branches that none of them reaches"
 	@echo "make lint     check style, types and layers"
 	@echo "make docs     build the documentation site in build/docs"
@@ -57,6 +58,11 @@ lowest: .venv/releasing
 	$(BIN)/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct --editable '.[dev]'
 	build/lowest/bin/python -m tests.compile_kernels
 	build/lowest/bin/python -m pytest -n auto --dist worksteal
+
+torch: .venv/developing
+	$(BIN)/python -m pip install --quiet --editable '.[torch]'
+	$(BIN)/python -c 'import torch; print("torch", torch.__version__)'
+	$(BIN)/python -m pytest -q -k torch tests/search tests/test_determinism.py
 
 coverage: .venv/developing
 	$(BIN)/python -m trust branches; status=$$?; \

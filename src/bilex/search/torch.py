@@ -9,7 +9,8 @@ overflow) are searched by the local engine.
 The bound holds for float32 products in any order of summation, so TF32, bfloat16 and autocast are switched off during
 a search. Each score that comes back is checked against the bound, and a device that breaks it is an error.
 
-The targets are on the device once, for the duration of a search; the queries follow in blocks.
+Both sides are on the device once, for the duration of a search; only candidates come back. Threads of the host wait for
+them and score them, so that the next blocks are queued meanwhile and the device does not wait for the host.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class TorchEngine:
     def _filter(self, queries: Vectors, targets: Vectors, of_queries: Answers, of_targets: Answers | None) -> None:
         """Find on the device the best targets of each block of queries, and the best queries of all targets if asked.
 
-        The host settles one block while the device computes the next ones. What is best for the targets stays on the
+        The host settles some blocks while the device computes the next ones. What is best for the targets stays on the
         device until all queries have passed.
         """
         torch, device = find_device(self.device)
@@ -109,19 +110,20 @@ class TorchEngine:
             settling = list[Future[None]]()
 
             def settle(answers: Answers, rows: slice, found: DeviceLists) -> None:
-                settling.append(pool.submit(answers.settle, rows, *(part.cpu().numpy() for part in found)))
+                # A copy from the device waits until it is done, so this thread, which queues its work, makes none.
+                settling.append(pool.submit(lambda: answers.settle(rows, *(part.cpu().numpy() for part in found))))
                 if len(settling) > 2 * self.threads:  # waiting answers take memory
                     settling.pop(0).result()
 
             try:
-                on_device = upload(torch, device, targets)
+                all_queries, all_targets = upload(torch, device, queries), upload(torch, device, targets)
                 best_queries = [no_lists(torch, device, len(targets[strip])) for strip in strips]
                 for start in range(0, len(queries), self.query_block):
                     rows = slice(start, start + self.query_block)
-                    block = upload(torch, device, queries[rows])
+                    block = all_queries[rows]
                     best = no_lists(torch, device, len(block))
                     for i, strip in enumerate(strips):
-                        scores = block @ on_device[strip].T
+                        scores = block @ all_targets[strip].T
                         best = merge_best(torch, best, scores, strip.start, of_queries.kept)
                         if of_targets is not None:
                             best_queries[i] = merge_best(torch, best_queries[i], scores.T, start, of_targets.kept)
