@@ -3,7 +3,7 @@
 The largest arrays are the vectors, and at the peak there are several copies of them: as they were read, prepared,
 mapped into the shared space, and with the crowding of CSLS beside them. Nothing grows with the product of
 the vocabularies but the time, of which the searches over all pairs of words take most: two in EM before the answers
-are reused (`search/reuse.py`), a small part of one in each later iteration, and three to build the lexicon.
+are reused (`search/reuse.py`), a small part of one in each later iteration, and one in both directions for the lexicon.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ COPIES = 6.2  # of both languages' vectors, at the peak; measured at 200,000 wor
 BASE_MEMORY = 350e6  # bytes: Python, the libraries and the compiled kernels
 BYTES_PER_EDGE = 24  # of the candidate graph
 LATER_ITERATIONS, LATER_COST = 8, 0.1  # a usual number, and the share of a full search each costs with reuse
-FINAL_SEARCHES = 3
+FINAL_SEARCH = 1.5  # the search in both directions, and again for the few words that it leaves open
+WORD_COST = 1.6e-4  # CPU seconds to weigh, match and rank the candidates of a word
 COUPLING_COST = 3e-6  # CPU seconds for each pair of words, where there is no seed
 PARSE_RATE = 60e6  # numbers a second read from text, on two cores
 SAMPLE_QUERIES, SAMPLE_TARGETS = 2048, 32768
@@ -84,14 +85,15 @@ def estimate_from_sizes(
     memory = BASE_MEMORY + COPIES * 4 * (rows + columns) * dimension + BYTES_PER_EDGE * edges
     if engine is None:
         return Estimate(memory, None)
-    pairs = FINAL_SEARCHES * rows * columns
+    pairs = int(FINAL_SEARCH * rows * columns)
     coupled = sum(min(rows, columns, size) ** 2 for size in SIZES) if seedless else 0
     if method.self_learning:
         most = method.e_step.max_rank or max(words)
         searches = 2 + LATER_ITERATIONS * (LATER_COST if method.map.kind != "cca" else 1)  # both sides move: no reuse
         pairs += int(searches * min(rows, most) * min(columns, most)) * (1 + len(SIZES) * seedless)
-        pairs += rows * columns if method.e_step.match_all and max(words) > most else 0
-    seconds = pairs / pairs_per_second(engine, dimension, words) + (rows + columns) * dimension / PARSE_RATE
+        pairs += rows * columns if method.e_step.match_all and not method.evidence and max(words) > most else 0
+    seconds = pairs / pairs_per_second(engine, dimension, words)
+    seconds += (rows + columns) * (dimension / PARSE_RATE + WORD_COST)
     return Estimate(memory, seconds + COUPLING_COST * coupled / thread_count())
 
 
