@@ -65,6 +65,12 @@ def test_a_large_seed_is_tried_in_every_way_and_the_best_is_used(languages: Lang
         assert found.method.supervision == choice.chosen
 
 
+def test_a_map_without_self_learning_is_judged_on_the_words_that_em_sees(languages: Languages) -> None:
+    """A search over all words would cost as much as the one that the lexicon is built from."""
+    seed_only = DEFAULT.with_changes({"self_learning": False, "supervision": "start"})
+    assert fitted(languages, some_gold(languages, 150), seed_only).fit.iterations[0].pairs == 200
+
+
 def test_the_lexicon_of_a_map_without_self_learning_is_still_a_matching(
     languages: Languages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
