@@ -32,6 +32,8 @@ def test_figures_agree_with_their_definitions(good_run: Run) -> None:
     weights = good_run.info["weights"]
     assert found.evidence == weights["purity"] - 2 * weights["deviation"]
     assert found.expected == pytest.approx(lexicon.expected_precision)
+    agreement = good_run.info["configuration"]["seed"]["agreement"]
+    assert found.seed_near == agreement["near"] / agreement["words"]
     counts = [np.bincount(of_source, minlength=sizes[1]), np.bincount(of_target, minlength=sizes[0])]
     assert found.hubness == pytest.approx(max(map(skew, counts)))
     assert found.largest_hub == max(each.max() / each.sum() for each in counts)

@@ -242,7 +242,12 @@ def test_a_seed_is_certain_only_if_that_is_said(languages: Languages) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason", "advised", "not_advised"),
     [
-        ({"pairs": 99}, "only 99 entries", ["--min-confidence"], ["Read every entry", "most frequent words first"]),
+        (
+            {"pairs": 99, "hubness": 10.0},
+            "only 99 entries",
+            ["--min-confidence"],
+            ["Read every entry", "most frequent words first"],
+        ),
         (
             {"seen": (99, 1000)},
             "only 99 words",
