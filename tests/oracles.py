@@ -221,3 +221,13 @@ def log_likelihood(
         if null:
             total += (target_capacity - len(sources)) * log_normal(t, mu)
     return total
+
+
+def edit_distance(one: str, other: str) -> int:
+    """Count the insertions, deletions and substitutions that lead from one word to the other, by the textbook."""
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        above, row[0] = row[0], i
+        for j, another in enumerate(other, 1):
+            above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (letter != another))
+    return row[-1]

@@ -242,3 +242,16 @@ def test_a_run_that_the_evidence_calls_failed_lists_nothing_as_likely() -> None:
     assert whole.lexicon.confidence is not None
     assert whole.lexicon.confidence.max() <= MIN_PURITY
     assert len(bilex.induce(source, target, seed).lexicon) == 0
+
+
+@pytest.mark.parametrize("same", [False, True])
+def test_vectors_may_be_normalised_in_their_place(languages: Languages, same: bool) -> None:
+    source = Embeddings(languages.source.words, 3 * languages.source.vectors)
+    target = source if same else Embeddings(languages.target.words, 3 * languages.target.vectors)
+    before, seed = source.vectors.copy(), languages.source.words[:50]
+    pairs = list(zip(seed, seed, strict=True)) if same else languages.gold[:50]
+    kept = bilex.induce(source, target, pairs, "ruder2018", max_rank=100)
+    assert (source.vectors == before).all()
+    run = bilex.induce(source, target, pairs, "ruder2018", max_rank=100, overwrite=True)
+    assert run.lexicon.to_tsv() == kept.lexicon.to_tsv()
+    assert (run.source.vectors is source.vectors) is not same

@@ -40,6 +40,7 @@ def induce(
     complete: bool = False,
     engine: Engine | None = None,
     reuse: bool = True,
+    overwrite: bool = False,
     reporter: Reporter | None = None,
     checkpoint: Callable[[Checkpoint], None] | None = None,
     resume: Checkpoint | None = None,
@@ -68,6 +69,8 @@ def induce(
     reuse
         Whether an iteration may start from the last one: a search keeps the answers that a bound proves still
         right, and the matching starts from the last duals. It changes the time, not the result.
+    overwrite
+        Whether the vectors may be normalised in their place, which saves the memory of a copy.
     reporter
         Receives progress callbacks; by default a notebook shows a bar, and other programs nothing.
     checkpoint
@@ -89,7 +92,7 @@ def induce(
         engine = engine or LocalEngine(progress=shown.rows)
         if isinstance(seed, str) and seed == UNSUPERVISED:
             shown.stage("looking for a start")
-        prepared = prepare(source, target, seed, chosen, kept, forbidden)
+        prepared = prepare(source, target, seed, chosen, kept, forbidden, overwrite=overwrite)
         history = EMHistory()
         if checkpoint is not None or resume is not None:
             history = resumable_history(prepared, checkpoint, resume)

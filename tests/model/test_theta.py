@@ -12,6 +12,7 @@ from bilex.matching.graph import Matching
 from bilex.methods import MapConfig
 from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords, PairStatistics, Theta, free_capacity, log_likelihood, m_step
+from bilex.numerics.rows import unit
 from bilex.numerics.types import Vectors
 from bilex.search.topk_kernel import edge_scores
 from tests import oracles
@@ -234,6 +235,12 @@ def test_a_map_of_each_side_meets_on_the_unit_sphere() -> None:
     other /= np.linalg.norm(other, axis=1, keepdims=True)
     np.testing.assert_allclose(theta.map_source(source), mapped, atol=1e-6)
     np.testing.assert_allclose(theta.map_target(target), other, atol=1e-6)
+    before = source.copy(), target.copy()
+    for both, expected in ((theta, other), (Theta(theta.omega, theta.mu), unit(target))):
+        shared = both.shared_units(source, target)
+        np.testing.assert_allclose(shared[0], mapped, atol=1e-6)
+        np.testing.assert_allclose(shared[1], expected, atol=1e-6)
+    assert (source == before[0]).all() and (target == before[1]).all()
     distances = ((other[None] - mapped[:, None]) ** 2).sum(axis=2)
     free = ((other - theta.mu) ** 2).sum(axis=1)
     np.testing.assert_allclose(weights(theta, source, target), (free - distances) / 2, atol=1e-5)

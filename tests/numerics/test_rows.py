@@ -94,3 +94,13 @@ def test_ordinary_rows_are_divided_in_float32_and_extreme_ones_in_float64() -> N
         single, double = scaled / norms.astype(np.float32), (scaled / norms).astype(np.float32)
         assert (single != double).any()
         np.testing.assert_array_equal(rows.unit(scaled), single if in_float32 else double)
+
+
+def test_rows_are_scaled_in_their_place_to_the_same_bytes() -> None:
+    vectors = np.random.default_rng(0).standard_normal((rows.BLOCK + 5, 3)).astype(np.float32)
+    vectors[:3] = [[0, 0, 0], [1e-38, 3e-38, 0], [1e38, 2e38, 0]]
+    expected = rows.unit(vectors)
+    norms = np.linalg.norm(vectors[1:].astype(np.float64), axis=1, keepdims=True)
+    np.testing.assert_allclose(expected[1:], vectors[1:] / norms, rtol=1e-6)
+    assert rows.make_unit(vectors) is vectors
+    assert vectors.tobytes() == expected.tobytes()

@@ -47,7 +47,10 @@ SIZES = {"hubs": (50, 40), "few words": (6, 4), "one target": (30, 1)}
         ("few words", True, "isf"),
     ],
 )
-def test_search_rank_and_scores_agree_with_the_full_matrix(name: str, reverse: bool, retrieval: str) -> None:
+def test_search_rank_and_scores_agree_with_the_full_matrix(
+    name: str, reverse: bool, retrieval: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bilex.search.space.RANKED_AT_ONCE", 7)
     space = make_space(*SIZES[name])
     space = space.mirrored() if reverse else space
     scores = expected(space, retrieval)

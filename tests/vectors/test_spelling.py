@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bilex.vectors.spelling import spelling_vectors
+from bilex.vectors import spelling
+from bilex.vectors.spelling import SpellingComparison, fold_spelling, spelling_vectors
+from tests.oracles import edit_distance
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
@@ -71,3 +73,14 @@ def test_the_hash_is_the_same_in_every_process() -> None:
 
 def test_no_words() -> None:
     assert spelling_vectors([]).shape == (0, 256)
+
+
+def test_likeness_counts_edits_of_folded_words_whatever_the_size_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spelling, "PAIRS_AT_ONCE", 4)
+    ours, others = ["Café", "", "москва", "tea"], ["coffee", "", "Moscow", "thé", "cafe"]
+    rows, columns = (side.ravel() for side in np.indices((len(ours), len(others))))
+    expected = []
+    for row, column in zip(rows, columns, strict=True):
+        one, other = fold_spelling(ours[row]), fold_spelling(others[column])
+        expected.append(1 - edit_distance(one, other) / max(len(one), len(other), 1))
+    np.testing.assert_allclose(SpellingComparison(ours, others).likeness(rows, columns), expected)

@@ -237,7 +237,7 @@ def carry_out(
     reporter.stage(f"reading {Path(job.trg).name}")
     target = load(job.trg, job.limit)
     how: dict[str, Any] = {"complete": job.complete, "engine": engine, "reuse": job.reuse, "reporter": reporter}
-    run = learn(source, target, job.seed, job.method, checkpoint=checkpoint, resume=resume, **how)
+    run = learn(source, target, job.seed, job.method, checkpoint=checkpoint, resume=resume, overwrite=True, **how)
     run.info["estimate"] = needed.summary() if needed else None
     run.info["command"] = job.command
     return run

@@ -26,7 +26,7 @@ from bilex.model.maps import contrasting_map
 from bilex.model.pair_weights import FOLDS, CandidateEdges, WeighedEdges
 from bilex.model.prior import Prior
 from bilex.model.theta import Theta
-from bilex.numerics.rows import apply, unit
+from bilex.numerics.rows import apply, make_unit
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine
 from bilex.search.lists import NeighbourLists
@@ -92,8 +92,9 @@ def gather_edges(
         whole = everything.sources(own)
         ways[0].measure(fold, unknown, keys[-1], (mapped, maps.targets), (whole, space.target))
         if contrast:
-            moved, all_moved = unit(apply(maps.contrast, mapped)), unit(apply(everything.contrast, whole))
+            moved, all_moved = (make_unit(apply(m.contrast, v)) for m, v in ((maps, mapped), (everything, whole)))
             ways[1].measure(fold, unknown, keys[-1], (moved, maps.targets), (all_moved, space.target))
+        del maps  # before those of the next fold are made
     order = np.argsort(np.concatenate(keys))
     pairs = RowPairs(*np.divmod(np.concatenate(keys)[order], shape[1]))
     evidence = tuple(Measured.on(kind, pairs.source, pairs.target) for kind in languages.kinds)
@@ -124,14 +125,14 @@ class FoldMaps:
         theta = Theta.from_pairs(languages.source[pairs.source], languages.target[pairs.target], config)
         found = FoldMaps(self.space, self.neighbours, pairs, theta, languages.source)
         if theta.target_map is not None:
-            vars(found)["targets"] = unit(theta.map_target(languages.target))
+            vars(found)["targets"] = make_unit(theta.map_target(languages.target))
         return found
 
     def sources(self, rows: Indices) -> Vectors:
         """Map these source words."""
         if self.theta is None or self.vectors is None:
             return np.ascontiguousarray(self.space.source[rows])
-        return unit(self.theta.map_source(self.vectors[rows]))
+        return make_unit(self.theta.map_source(self.vectors[rows]))
 
     @cached_property
     def targets(self) -> Vectors:

@@ -166,7 +166,7 @@ def trial_theta(training: Training, method: Method, pairs: RowPairs) -> Theta:
 def held_out_precision(training: Training, theta: Theta, held: RowPairs, max_rank: int | None) -> float:
     """Compute P@1 by CSLS for held-out pairs, among the words of the E-step."""
     source, target, engine = training.source[:max_rank], training.target[:max_rank], training.context.engine
-    space = SharedSpace.from_vectors(theta.map_source(source), theta.map_target(target), engine)
+    space = SharedSpace.of_units(*theta.shared_units(source, target), engine)[0]
     words = np.unique(held.source)
     best = space.search(words, 1, "csls", engine).indices[:, 0]
     found = RowPairs(words, best).keys(len(target))

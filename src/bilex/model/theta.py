@@ -10,6 +10,7 @@ which for unit vectors and μ = 0 is cos(t, Ωs) - 1/2 (Proposition 2). Words ar
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,7 +20,7 @@ from bilex.matching.graph import Capacities, Matching
 from bilex.methods import MapConfig
 from bilex.model.maps import fit_maps
 from bilex.model.prior import Prior
-from bilex.numerics.rows import apply, apply_with_norms, squared_norms, unit, weighted_mean
+from bilex.numerics.rows import apply, apply_with_norms, blocks, make_unit, squared_norms, unit, weighted_mean
 from bilex.numerics.types import Floats, Indices, Vectors
 
 
@@ -51,11 +52,16 @@ class Theta:
     def map_source(self, source: Vectors) -> Vectors:
         """Compute Ωs for each source word."""
         mapped = apply(self.omega, source)
-        return mapped if self.target_map is None else unit(mapped)
+        return mapped if self.target_map is None else make_unit(mapped)
 
     def map_target(self, target: Vectors) -> Vectors:
         """Return the target words in the space that the source words are mapped to."""
-        return target if self.target_map is None else unit(apply(self.target_map, target))
+        return target if self.target_map is None else make_unit(apply(self.target_map, target))
+
+    def shared_units(self, source: Vectors, target: Vectors) -> tuple[Vectors, Vectors]:
+        """Map both languages into the shared space, as new unit vectors."""
+        mapped = self.map_target(target)
+        return make_unit(self.map_source(source)), unit(target) if mapped is target else make_unit(mapped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +107,11 @@ class MappedWords:
         vars(moved)["targets"] = self.targets
         return moved
 
-    def pair_rows(self, matching: Matching) -> tuple[Floats, Floats]:
-        """Return the mapped source and target rows of the pairs of a matching."""
-        mapped = self.queries[matching.source].astype(np.float64) + self.theta.mu
-        return mapped, self.targets[matching.target].astype(np.float64)
+    def pair_rows(self, matching: Matching) -> Iterator[tuple[Floats, Floats]]:
+        """Yield the mapped source and target rows of the pairs of a matching, in blocks."""
+        for rows in blocks(len(matching)):
+            mapped = self.queries[matching.source[rows]].astype(np.float64) + self.theta.mu
+            yield mapped, self.targets[matching.target[rows]].astype(np.float64)
 
     def null_log_density(self) -> Floats:
         """Compute log p(t) for each target word: the density N(μ, I) of an unmatched word."""
@@ -119,9 +126,9 @@ def log_likelihood(words: MappedWords, matching: Matching, prior: Prior) -> floa
     itself, as in the paper, each drawn from a source word or from the null distribution; so it counts b times here,
     and so it does in the M-step.
     """
-    mapped, aligned = words.pair_rows(matching)
     constant = len(words.theta.mu) / 2 * np.log(2 * np.pi)
-    matched = -((aligned - mapped) ** 2).sum() / 2 - len(matching) * constant
+    distances = sum(((aligned - mapped) ** 2).sum() for mapped, aligned in words.pair_rows(matching))
+    matched = -distances / 2 - len(matching) * constant
     unmatched = free_capacity(matching, prior.capacities, len(words.target)) @ words.null_log_density()
     return float(matched + unmatched + prior.log_probability(matching))
 
@@ -130,9 +137,11 @@ def mean_cosine(words: MappedWords, matching: Matching) -> float:
     """Average the cosine of Ωs and t over the induced pairs; 0 if there are none."""
     if not len(matching):
         return 0.0
-    mapped, aligned = words.pair_rows(matching)
-    norms = np.linalg.norm(mapped, axis=1) * np.linalg.norm(aligned, axis=1)
-    return float(np.mean((mapped * aligned).sum(axis=1) / np.where(norms > 0, norms, 1)))
+    cosines = []
+    for mapped, aligned in words.pair_rows(matching):
+        norms = np.linalg.norm(mapped, axis=1) * np.linalg.norm(aligned, axis=1)
+        cosines.append((mapped * aligned).sum(axis=1) / np.where(norms > 0, norms, 1))
+    return float(np.mean(np.concatenate(cosines)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,14 +39,13 @@ def apply_with_norms(omega: Floats, vectors: Vectors, shift: Floats) -> tuple[Ve
 
 def for_each_product(omega: Floats, vectors: Vectors, use: Callable[[slice, Floats], None]) -> None:
     """Compute Ωx in float64 for each block of rows, on all threads, and call `use` with the rows and their products."""
+    for_each_block(len(vectors), lambda rows: use(rows, vectors[rows].astype(np.float64) @ omega.T))
 
-    def work(rows: slice) -> None:
-        use(rows, vectors[rows].astype(np.float64) @ omega.T)
 
-    with single_threaded_blas():
-        threads = thread_count() if len(vectors) > BLOCK else 1
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(work, blocks(len(vectors))))
+def for_each_block(count: int, work: Callable[[slice], None]) -> None:
+    """Call `work` for each block of so many rows, on all threads."""
+    with single_threaded_blas(), ThreadPoolExecutor(thread_count() if count > BLOCK else 1) as pool:
+        list(pool.map(work, blocks(count)))
 
 
 def round_into(block: Vectors, numbers: Floats) -> None:
@@ -60,12 +59,28 @@ def round_into(block: Vectors, numbers: Floats) -> None:
 
 def unit(vectors: Vectors) -> Vectors:
     """Scale every row to norm 1; a zero row stays zero."""
-    norms = np.sqrt(squared_norms(vectors))
-    norms[norms == 0] = 1
-    extreme = np.flatnonzero((norms < SMALL) | (norms > 1 / SMALL))  # float32 has few digits or none for their norms
-    with np.errstate(all="ignore"):
-        scaled = np.divide(vectors, norms[:, None], dtype=np.float32, casting="same_kind")
-    scaled[extreme] = vectors[extreme] / norms[extreme, None]
+    return scale_rows(vectors, np.empty(vectors.shape, np.float32))
+
+
+def make_unit(vectors: Vectors) -> Vectors:
+    """Scale every row to norm 1 in its place, and return the same array: for one that nobody else uses."""
+    return scale_rows(vectors, vectors)
+
+
+def scale_rows(vectors: Vectors, scaled: Vectors) -> Vectors:
+    """Write the rows scaled to norm 1 into `scaled`, which may be the same array."""
+
+    def work(rows: slice) -> None:
+        block = vectors[rows]
+        norms = np.sqrt(squared_norms(block))
+        norms[norms == 0] = 1
+        extreme = np.flatnonzero((norms < SMALL) | (norms > 1 / SMALL))  # float32 has few digits or none for these
+        rare = block[extreme] / norms[extreme, None]
+        with np.errstate(all="ignore"):
+            np.divide(block, norms[:, None], out=scaled[rows], dtype=np.float32, casting="same_kind")
+        scaled[rows][extreme] = rare
+
+    for_each_block(len(vectors), work)
     return scaled
 
 

@@ -54,9 +54,8 @@ class Learnt:
 
     def shared_space(self, engine: Engine) -> tuple[SharedSpace, NeighbourLists]:
         """Map all words into one space, and find the neighbours of each."""
-        theta, prepared = self.fit.theta, self.prepared
-        mapped = theta.map_source(prepared.source.vectors), theta.map_target(prepared.target.vectors)
-        return SharedSpace.with_neighbours(*mapped, engine)
+        mapped = self.fit.theta.shared_units(self.source.vectors, self.target.vectors)
+        return SharedSpace.of_units(*mapped, engine)
 
     def training_pairs(self) -> RowPairs:
         """Return the pairs that the maps were fitted to last."""

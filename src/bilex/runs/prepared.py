@@ -41,12 +41,17 @@ def prepare(
     method: Method,
     kept: Iterable[tuple[str, str]] = (),
     forbidden: Iterable[tuple[str, str]] = (),
+    *,
+    overwrite: bool = False,
 ) -> Prepared:
     """Check and normalise the vectors, and look up the words of the seed and of the settled pairs."""
     check_input(source, target, method)
     languages = lemma_languages(method.lemmas, (source.name, target.name))
+    overwrite = overwrite and not np.may_share_memory(source.vectors, target.vectors)
     source, target = (
-        normalise_for(method, side).lemmatised("" if side.lemmas else language)  # a run's vectors have theirs
+        normalise_for(method, side, in_place=overwrite).lemmatised(
+            "" if side.lemmas else language
+        )  # a run's vectors have theirs
         for side, language in zip((source, target), languages, strict=True)
     )
     found = find_seed(seed, source, target).settling(kept, forbidden)
@@ -60,9 +65,9 @@ def prepare(
     return Prepared(source, target, found, method, prior)
 
 
-def normalise_for(method: Method, vectors: Embeddings) -> Embeddings:
+def normalise_for(method: Method, vectors: Embeddings, *, in_place: bool = False) -> Embeddings:
     """Normalise a language's vectors, and put their spelling beside them if the method asks for it."""
-    prepared = vectors.normalise(method.normalise)
+    prepared = vectors.normalise(method.normalise, in_place=in_place)
     if not method.orthography:
         return prepared
     spelling = np.float32(method.orthography) * spelling_vectors(prepared.words)

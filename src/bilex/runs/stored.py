@@ -27,7 +27,6 @@ from bilex.files.tensors import unpack_words
 from bilex.lexicon.lexicon import Lexicon
 from bilex.model.candidates import CandidatePairs
 from bilex.model.theta import Theta
-from bilex.numerics.rows import unit
 from bilex.runs.run import AROUND, Run
 from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings
@@ -115,7 +114,6 @@ class StoredRun(Run):
         """Both languages in the target's space."""
         tensors = self._checked_tensors
         return SharedSpace(
-            unit(self.theta.map_source(self.source.vectors)),
-            unit(self.theta.map_target(self.target.vectors)),
+            *self.theta.shared_units(self.source.vectors, self.target.vectors),
             *(tensors[name] for name in AROUND),
         )

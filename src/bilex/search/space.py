@@ -31,6 +31,7 @@ CROWDING_NEIGHBOURS = 10
 FEW_QUERIES = 16  # are searched by the index of a space, without an engine
 RETRIEVALS = ("nn", "csls", "isf")
 USUAL_SHARPNESS = 30.0  # β, where no run has measured what a cosine is worth
+RANKED_AT_ONCE = 1 << 15  # words whose queries are held at once
 SOURCES_AT_ONCE, TARGETS_AT_ONCE = 2048, 512  # words of each language whose cosines are held at once
 COSINE_BITS = 26  # inner products of unit vectors of such whole numbers are exact in float64, in any order
 
@@ -60,7 +61,11 @@ class SharedSpace:
     @classmethod
     def with_neighbours(cls, mapped: Vectors, target: Vectors, engine: Engine) -> tuple[SharedSpace, NeighbourLists]:
         """Build the space, and return the neighbours that were found on the way as well."""
-        mapped, target = unit(mapped), unit(target)
+        return cls.of_units(unit(mapped), unit(target), engine)
+
+    @classmethod
+    def of_units(cls, mapped: Vectors, target: Vectors, engine: Engine) -> tuple[SharedSpace, NeighbourLists]:
+        """Build the same from unit vectors, which are not copied."""
         lists = NeighbourLists.find(mapped, target, CROWDING_NEIGHBOURS, engine)
         space = cls(
             mapped,
@@ -127,16 +132,23 @@ class SharedSpace:
 
         The lists of neighbours prove most of them; the engine counts for the others.
         """
-        queries, targets = self._sides(self.source[rows], retrieval)
         if self.neighbours is None:
-            return engine.rank(queries, targets, chosen)
+            return engine.rank(*self._sides(self.source[rows], retrieval), chosen)
+        ranks, targets = np.empty(len(rows), np.int64), self._sides(self.source[:0], retrieval)[1]
         terms = np.zeros(len(targets)) if retrieval == "nn" else targets[:, -1].astype(np.float64)
-        return self.neighbours.rank(queries, targets, rows, chosen, self.neighbours.limits(1.0, terms), engine)
+        limits = self.neighbours.limits(1.0, terms)
+        for start in range(0, len(rows), RANKED_AT_ONCE):
+            some = slice(start, start + RANKED_AT_ONCE)
+            queries = self._queries(self.source[rows[some]], retrieval)
+            ranks[some] = self.neighbours.rank(queries, targets, rows[some], chosen[some], limits, engine)
+        return ranks
 
     def scores(self, rows: Indices, columns: Indices, retrieval: str) -> Floats:
         """Compute the score of each pair."""
         from bilex.search.topk_kernel import edge_scores
 
+        if retrieval == "nn":
+            return np.asarray(edge_scores(self.source, self.target, rows, columns))
         queries, targets = self._sides(self.source[rows], retrieval)
         found = edge_scores(queries, targets, np.arange(len(rows)), columns)
         return self._scaled(found, self.source_crowding[rows], retrieval)
@@ -150,11 +162,15 @@ class SharedSpace:
     def _sides(self, vectors: Vectors, retrieval: str) -> tuple[Vectors, Vectors]:
         """Return queries and targets whose inner products order the targets as `retrieval` does."""
         check_retrieval(retrieval)
+        queries = self._queries(vectors, retrieval)
         if retrieval == "nn":
-            return vectors, self.target
-        # half the CSLS score, without the query's own crowding: cos - crowding(t) / 2; a β-th of the inverted softmax
-        queries = np.column_stack([vectors, np.ones(len(vectors), np.float32)])
+            return queries, self.target
         return queries, np.column_stack([self.target, np.asarray(self._terms(retrieval))])
+
+    @staticmethod
+    def _queries(vectors: Vectors, retrieval: str) -> Vectors:
+        # half the CSLS score, without the query's own crowding: cos - crowding(t) / 2; a β-th of the inverted softmax
+        return vectors if retrieval == "nn" else np.column_stack([vectors, np.ones(len(vectors), np.float32)])
 
     @cached_property
     def _summed(self) -> Floats:

@@ -97,7 +97,7 @@ class Embeddings:
         """Return them with the lemmas of that language (``fi``); none if it is empty; needs the extra ``lemmas``."""
         return replace(self, lemmas=lemmatise(self.words, language)) if language else self
 
-    def normalise(self, steps: str | Sequence[str] = "unit,centre,unit") -> Embeddings:
+    def normalise(self, steps: str | Sequence[str] = "unit,centre,unit", *, in_place: bool = False) -> Embeddings:
         """Return the vectors after the given steps, one after the other.
 
         Parameters
@@ -106,13 +106,15 @@ class Embeddings:
             ``unit`` scales each vector to norm 1 (a zero vector stays zero), ``centre`` (or ``center``) subtracts
             the mean of all vectors, ``iterative`` does both in turn until vectors of norm 1 have mean 0 (Zhang et
             al. 2019), ``none`` does nothing; in any order, as a sequence or separated by commas.
+        in_place
+            Whether to write over the original vectors, which saves the memory of a copy.
 
         Returns
         -------
         Embeddings
-            New vectors; the original ones do not change.
+            New vectors; unless `in_place`, the original ones do not change.
         """
-        vectors, means = normalise_rows(self.vectors, steps)
+        vectors, means = normalise_rows(self.vectors, steps, in_place=in_place)
         return replace(self, vectors=vectors, means=(*self.means, *means))
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -28,13 +28,14 @@ def basic_steps(steps: str | Sequence[str]) -> list[str]:
 
 
 def normalise_rows(
-    vectors: Vectors, steps: str | Sequence[str], means: Iterable[Floats] = ()
+    vectors: Vectors, steps: str | Sequence[str], means: Iterable[Floats] = (), *, in_place: bool = False
 ) -> tuple[Vectors, list[Floats]]:
-    """Return a copy of the vectors after the given steps, and the means that were subtracted.
+    """Return the vectors after the given steps, a copy or `in_place`, and the means that were subtracted.
 
     With `means`, those of other vectors are subtracted, so that these end up where they would beside the others.
     """
-    names, normalised, given = basic_steps(steps), vectors.copy(), iter(means)
+    names, given = basic_steps(steps), iter(means)
+    normalised = vectors if in_place and vectors.flags.writeable else vectors.copy()
     subtracted = []
     for name in names:
         if name == "unit":

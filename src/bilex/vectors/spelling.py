@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bilex.numerics.threads import thread_count
 from bilex.numerics.types import Floats, Indices, Vectors
 
 LONGEST = 3
+PAIRS_AT_ONCE = 1 << 17  # whose spellings are held at once
 DIMENSION = 256
 
 
@@ -57,11 +59,18 @@ class SpellingComparison:
         from rapidfuzz.distance import Levenshtein
         from rapidfuzz.process import cpdist
 
-        folded = [
-            {row: fold_spelling(words[row]) for row in np.unique(chosen).tolist()}
-            for words, chosen in ((self.source_words, rows), (self.target_words, columns))
-        ]
-        one, other = [folded[0][row] for row in rows.tolist()], [folded[1][row] for row in columns.tolist()]
-        edits = cpdist(one, other, scorer=Levenshtein.distance, dtype=np.int64, workers=1)
-        longer = np.array([max(len(a), len(b)) for a, b in zip(one, other, strict=True)], np.int64)
-        return np.asarray(1.0 - edits / np.maximum(longer, 1))
+        sides = []
+        for words, chosen in ((self.source_words, rows), (self.target_words, columns)):
+            used, places = np.unique(chosen, return_inverse=True)
+            folded = [fold_spelling(words[row]) for row in used.tolist()]
+            sides.append((np.array(folded, object), np.array([len(word) for word in folded], np.int64), places))
+        (one, one_length, ones), (other, other_length, others) = sides
+        likeness, threads = np.empty(len(rows)), thread_count()
+        for start in range(0, len(rows), PAIRS_AT_ONCE):
+            a, b = ones[start : start + PAIRS_AT_ONCE], others[start : start + PAIRS_AT_ONCE]
+            edits = cpdist(
+                one[a].tolist(), other[b].tolist(), scorer=Levenshtein.distance, dtype=np.int64, workers=threads
+            )
+            longer = np.maximum(np.maximum(one_length[a], other_length[b]), 1)
+            likeness[start : start + PAIRS_AT_ONCE] = 1.0 - edits / longer
+        return likeness
