@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bilex.errors import BilexError
-from bilex.matching import solver
+from bilex.matching import solver, solver_kernel
 from bilex.matching.graph import Capacities, Graph, Matching
 from bilex.matching.solver import CertificateError, certificate, solve
 from tests import oracles
@@ -123,14 +123,31 @@ def test_a_tiny_weight_beside_a_large_one_is_still_taken() -> None:
     assert pairs_of(matching) == [(0, 0), (1, 1)]
 
 
+def test_prices_are_lowered_to_what_the_others_would_pay() -> None:
+    n, random = 60, np.random.default_rng(4)
+    graph = graph_of({pair: abs(w) + 1 for pair, w in random_edges(random, n, n, 5, "normal").items()}, n, n)
+    weights = (graph.weights * 1e6).astype(np.int64)
+    slots = np.full((2, n, 1), -1, np.int64)
+    u, v = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    chosen = solver_kernel.auction(graph.indptr, graph.indices, weights, *slots, v, 50_000, 10**6)
+    before = v.copy()
+    seen = solver_kernel.SidedGraph(*solver_kernel.transpose(graph.indices, n), graph.indices, graph.rows, weights)
+    solver_kernel.lower_prices(graph.indptr, seen, solver_kernel.SolverState(*slots, u, v, chosen))
+    slack = u[graph.rows] + v[graph.indices] - weights
+    assert (v >= 0).all() and (v <= before).all() and (v < before).any()
+    own = graph.rows[chosen], graph.indices[chosen]
+    np.testing.assert_array_equal(u[own[0]], np.maximum(weights[chosen] - v[own[1]], 0))
+    assert (slack[~chosen & (v < before)[graph.indices]] >= 0).all()
+
+
 def test_the_auction_step_is_small_beside_the_differences_that_decide() -> None:
     # Two sources can choose, between weights that are 600,000 and 200,000 apart.
     indptr, weights = np.array([0, 2, 4, 5]), np.array([1_000_000, 400_000, 900_000, 700_000, 5_000_000])
-    assert solver.auction_step(indptr, weights) == 20_000  # AUCTION_STEP of ten times the median difference
+    assert solver.auction_step(indptr, weights) == 80_000  # AUCTION_STEP of ten times the median difference
     # Where that is more than the largest weight, the largest weight counts.
-    assert solver.auction_step(indptr, np.array([1_000_000, 400_000, 900_000, 700_000, 2_000_000])) == 10_000
+    assert solver.auction_step(indptr, np.array([1_000_000, 400_000, 900_000, 700_000, 2_000_000])) == 40_000
     # So it does where a source's weights are equal, and where no source can choose the step does not matter.
-    assert solver.auction_step(indptr, np.array([100_000, 100_000, 3_000_000, 3_000_000, 2_000_000])) == 15_000
+    assert solver.auction_step(indptr, np.array([100_000, 100_000, 3_000_000, 3_000_000, 2_000_000])) == 60_000
     assert solver.auction_step(np.array([0, 1, 1, 2]), np.array([10**9, 10**8])) == 1
     assert solver.auction_step(indptr, np.array([1, 2, 3, 5, 1])) == 1  # never less, in integers
 

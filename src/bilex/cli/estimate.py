@@ -1,7 +1,7 @@
 """Estimate what a run will need, memory from the sizes and time from a sample of the search, and what there is.
 
-The largest arrays are the vectors, and at the peak there are several copies of them: as they were read, prepared,
-mapped into the shared space, and with the crowding of CSLS beside them. Nothing grows with the product of
+The largest arrays are the vectors, and at the peak there are several copies of them: prepared, mapped into the shared
+space, and one language with the crowding of CSLS beside it. Nothing grows with the product of
 the vocabularies but the time, of which the searches over all pairs of words take most: two in EM before the answers
 are reused (`search/reuse.py`), a small part of one in each later iteration, and one in both directions for the lexicon.
 """
@@ -24,7 +24,7 @@ from bilex.search.engine import Engine
 from bilex.seeds.coupling import SIZES
 from bilex.vectors.readers import peek_shape
 
-COPIES = 6.2  # of both languages' vectors, at the peak; measured at 200,000 words a side
+COPIES = 3.7  # of both languages' vectors, at the peak; measured at 200,000 words a side
 BASE_MEMORY = 350e6  # bytes: Python, the libraries and the compiled kernels
 BYTES_PER_EDGE = 24  # of the candidate graph
 LATER_ITERATIONS, LATER_COST = 8, 0.1  # a usual number, and the share of a full search each costs with reuse
