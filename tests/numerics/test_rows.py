@@ -98,7 +98,7 @@ def test_ordinary_rows_are_divided_in_float32_and_extreme_ones_in_float64() -> N
 
 def test_rows_are_scaled_in_their_place_to_the_same_bytes() -> None:
     vectors = np.random.default_rng(0).standard_normal((rows.BLOCK + 5, 3)).astype(np.float32)
-    vectors[:3] = [[0, 0, 0], [1e-38, 3e-38, 0], [1e38, 2e38, 0]]
+    vectors[:3] = np.array([[0, 0, 0], [1e-38, 3e-38, 0], [1e38, 2e38, 0]])
     expected = rows.unit(vectors)
     norms = np.linalg.norm(vectors[1:].astype(np.float64), axis=1, keepdims=True)
     np.testing.assert_allclose(expected[1:], vectors[1:] / norms, rtol=1e-6)
