@@ -94,7 +94,8 @@ def gather_edges(
         if contrast:
             moved, all_moved = (make_unit(apply(m.contrast, v)) for m, v in ((maps, mapped), (everything, whole)))
             ways[1].measure(fold, unknown, keys[-1], (moved, maps.targets), (all_moved, space.target))
-        del maps  # before those of the next fold are made
+            del moved, all_moved
+        del maps, mapped, whole  # before those of the next fold are made
     order = np.argsort(np.concatenate(keys))
     pairs = RowPairs(*np.divmod(np.concatenate(keys)[order], shape[1]))
     evidence = tuple(Measured.on(kind, pairs.source, pairs.target) for kind in languages.kinds)
