@@ -227,14 +227,14 @@ def test_input_that_cannot_be_used_is_explained(
 
 
 def unrelated(seed: int) -> Embeddings:
-    """600 words and vectors that have nothing to do with those of another seed."""
+    """600 words, rarer ones longer, and vectors that have nothing to do with those of another seed."""
     draw = np.random.default_rng(seed)
-    words = dict.fromkeys("".join(draw.choice(list("aeioklmnrst"), 5)) for _ in range(800))
+    words = dict.fromkeys("".join(draw.choice(list("aeioklmnrst"), 5 + (n > 500))) for n in range(800))
     return Embeddings(tuple(words)[:600], draw.standard_normal((600, 20)).astype(np.float32))
 
 
 def test_a_run_that_the_evidence_calls_failed_lists_nothing_as_likely() -> None:
-    source, target = unrelated(1), unrelated(2)
+    source, target = unrelated(3), unrelated(4)
     seed = list(zip(source.words[:25], target.words[:25], strict=True))
     whole = bilex.induce(source, target, seed, min_confidence=0.0)
     assert whole.verdict.level == "failed"
@@ -242,6 +242,10 @@ def test_a_run_that_the_evidence_calls_failed_lists_nothing_as_likely() -> None:
     assert whole.lexicon.confidence is not None
     assert whole.lexicon.confidence.max() <= MIN_PURITY
     assert len(bilex.induce(source, target, seed).lexicon) == 0
+    shuffled = Embeddings(tuple(np.random.default_rng(0).permutation(source.words).tolist()), source.vectors)
+    whole = bilex.induce(shuffled, target, seed, min_confidence=0.0)  # out of order, the evidence cannot tell
+    assert whole.lexicon.confidence is not None
+    assert whole.lexicon.confidence.max() > MIN_PURITY
 
 
 @pytest.mark.parametrize("same", [False, True])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bilex.confidence.assessment import KnownTranslations, assess_edges
+from bilex.confidence.figures import is_frequency_ordered
 from bilex.em.context import Context
 from bilex.em.edges import Languages, gather_edges, match_weighed
 from bilex.em.em import Fit
@@ -113,7 +114,11 @@ def assess_candidates(learnt: Learnt, weighed: WeighedEdges) -> tuple[CandidateP
     """
     prior, graph, weights = learnt.prepared.prior, weighed.graph, weighed.weights
     probability, about = assess_edges(graph, prior.capacities, learnt.dictionary)
-    if about["examples"] == 0 and tells_failure(weights.purity, weights.deviation):
+    if (
+        about["examples"] == 0
+        and tells_failure(weights.purity, weights.deviation)
+        and all(is_frequency_ordered(side.words) for side in (learnt.source, learnt.target))  # or it cannot tell
+    ):
         probability = np.minimum(probability, MIN_PURITY)
     probability[np.isin(graph.keys, prior.kept.keys(graph.n_targets))] = 1.0
     probability[np.isin(graph.keys, prior.forbidden.keys(graph.n_targets))] = 0.0
