@@ -182,7 +182,7 @@ def test_only_what_is_written_differs_from_the_base(tmp_path: Path) -> None:
 
 
 def test_every_option_can_be_written(tmp_path: Path) -> None:
-    own = METHODS["bilex"].with_changes({"dimensions": 5, "name": "own"})
+    own = METHODS["bilex"].with_changes({"dimensions": 5, "lemmas": "fi", "name": "own"})
     lines = [f"{name} = {json.dumps(value)}" for name, value in own.options().items()]
     assert find_method(write(tmp_path, "\n".join(lines), "own.toml")) == own
 

@@ -180,7 +180,7 @@ def test_odd_words_survive_the_way_through_all_files(bilex: Bilex, work: Path, l
         (["--log-odds", "inf"], "log_odds is inf"),
         (["--log-odds", "much"], "'much' is not a valid float"),
         (["--normalise", "unit,length"], "'length'; use unit, centre, iterative, none"),
-        (["--normalise", ""], "''; use unit, centre, iterative, none"),
+        (["--normalise", ""], "it is empty; give a value, or leave it out"),
         (["--method", "rudder2018"], "no method is called 'rudder2018'; did you mean 'ruder2018'?"),
         (["--prior", "3:3"], "'3:3' is not one of '1:1', '1:2', '2:1', '2:2', 'one-to-many'"),
         (["--engine", "quantum"], "no engine is called 'quantum'; choose one of local"),

@@ -172,7 +172,7 @@ def test_exit_codes_reach_the_shell(tmp_path: Path) -> None:
 
 
 def test_an_unexpected_exception_is_one_line(bilex: Bilex, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **_options: object) -> None:
         raise ZeroDivisionError("over\nthere")
 
     monkeypatch.setattr("bilex.runs.run.Run.load", fail)

@@ -149,12 +149,12 @@ class FoldMaps:
         return contrasting_map(
             sources[np.searchsorted(rows, self.pairs.source)],
             self.targets[self.pairs.target],
-            mean_row(sources, np.searchsorted(rows, rivals)),
-            mean_row(self.targets, self.neighbours.of_source[self.pairs.source]),
+            mean_of_lists(sources, np.searchsorted(rows, rivals)),
+            mean_of_lists(self.targets, self.neighbours.of_source[self.pairs.source]),
         )
 
 
-def mean_row(vectors: Vectors, lists: Indices) -> Vectors:
+def mean_of_lists(vectors: Vectors, lists: Indices) -> Vectors:
     """Average the rows of each list."""
     total = np.zeros((len(lists), vectors.shape[1]), np.float32)
     for place in range(lists.shape[1]):

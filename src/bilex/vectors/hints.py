@@ -12,7 +12,7 @@ from bilex.errors import CoverageWarning
 
 LOW_COVERAGE = 0.1  # a dictionary of which less is known deserves a warning
 HIGH_COVERAGE = 0.9  # of which more is known: there is nothing to look for
-MIN_GAIN = 0.05  # of its pairs: another form that makes so many more known is worth a hint
+MIN_HINTED = 0.05  # of its pairs: another form that makes so many more known is worth a hint
 MAX_LISTED = 10
 MAX_SHOWN = 60  # characters of a word
 UNICODE_FORMS: Mapping[str, Callable[[str], str]] = {
@@ -66,7 +66,7 @@ def coverage_hint(pairs: Sequence[tuple[str, str]], source: Collection[str], tar
     )
     best = max(counts, key=lambda name: counts[name])
     known = sum(s in source and t in target for s, t in pairs)
-    return f"{best} {counts[best]:,} would be" if counts[best] > known + MIN_GAIN * len(pairs) else ""
+    return f"{best} {counts[best]:,} would be" if counts[best] > known + MIN_HINTED * len(pairs) else ""
 
 
 def shared_words_hint(source: Iterable[str], target: Iterable[str]) -> str:
