@@ -241,7 +241,8 @@ def test_a_run_that_the_evidence_calls_failed_lists_nothing_as_likely() -> None:
     assert len(whole.lexicon)
     assert whole.lexicon.confidence is not None
     assert whole.lexicon.confidence.max() <= MIN_PURITY
-    assert len(bilex.induce(source, target, seed).lexicon) == 0
+    assert len(bilex.induce(source, target, seed).lexicon) == len(whole.lexicon)  # the usual floor would leave nothing
+    assert len(bilex.induce(source, target, seed, min_confidence=0.3).lexicon) == 0
     shuffled = Embeddings(tuple(np.random.default_rng(0).permutation(source.words).tolist()), source.vectors)
     whole = bilex.induce(shuffled, target, seed, min_confidence=0.0)  # out of order, the evidence cannot tell
     assert whole.lexicon.confidence is not None

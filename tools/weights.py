@@ -27,7 +27,7 @@ from bilex.confidence.calibration import calibration_error
 from bilex.em.context import Context
 from bilex.em.held_out import FittedMethod, Training, fit_method
 from bilex.em.refinement import refine
-from bilex.induction import read_out
+from bilex.induction import leave_out_improbable, read_out
 from bilex.methods import find_method
 from bilex.model.evidence import FrequencyEvidence, SpellingEvidence
 from bilex.model.theta import PairStatistics
@@ -163,7 +163,7 @@ def last_steps(prepared: Prepared, fitted: FittedMethod, context: Context) -> Ru
     if method.self_learning:
         fit = refine(fit, languages, prepared.seed.pairs, method, prepared.prior, context)
     run = read_out(Learnt(prepared, languages, fit, method, fitted.choices), context)
-    return run.confident(method.min_confidence)
+    return leave_out_improbable(run, method)
 
 
 def measure_all(data: Path, kept: Path, *, dev: bool) -> list[dict[str, Any]]:

@@ -101,9 +101,18 @@ def induce(
     run.info["seconds"] = round(time.perf_counter() - started, 3)
     if resume is not None:
         run.info["resumed_after"] = resume.iterations
-    least = learnt.method.min_confidence
-    if complete and learnt.method.name in METHODS and least == METHODS[learnt.method.name].min_confidence:
-        return run  # who asks for all words gets them, unless they set a floor of their own
+    return leave_out_improbable(run, learnt.method, complete=complete)
+
+
+def leave_out_improbable(run: Run, method: Method, *, complete: bool = False) -> Run:
+    """Return the run without entries below the method's floor.
+
+    The floor that comes with a method leaves out no word that was asked for, and is not applied if it leaves nothing;
+    one that the user sets is.
+    """
+    least, named = method.min_confidence, METHODS.get(method.name)
+    if named is not None and least == named.min_confidence and (complete or run.most_probable < least):
+        return run
     return run.confident(least) if least else run
 
 

@@ -97,13 +97,16 @@ class Run:
         """How much of the lexicon is right, in the words of the terminal, the report and the explorer."""
         count, about = len(self.lexicon), self.info.get("confidence", {})
         rest = about.get("listed_of", count) - count
-        if rest and not count:
-            return f"no entry is likely to be right; --min-confidence 0 lists all {rest:,}"
         if not count or self.lexicon.confidence is None:  # a run of version 0.1 has no confidence
             return f"{count:,} entries"
         basis = f" (estimated from {about['calibrated_on']})" if "calibrated_on" in about else ""
         left_out = f"; {rest:,} less likely ones are left out" if rest else ""
         return f"about {self.expected_precision:.0%} of {count:,} entries are right{basis}{left_out}"
+
+    @property
+    def most_probable(self) -> float:
+        """The confidence of the surest entry; 0 without any."""
+        return float(np.max(self.lexicon.confidence, initial=0.0)) if self.lexicon.confidence is not None else 0.0
 
     def confident(self, least: float) -> Run:
         """Return the run with only the entries of at least that confidence, and the verdict on these."""
