@@ -78,7 +78,7 @@ def default_of(option: str, method: str) -> str:
     if option == "max_rank":
         seen = f"{values[option]} words" if values[option] else "all words"
         return f"{seen} while learning, then all" if values["match_all"] else seen
-    return str(values[option])
+    return "none" if values[option] is None else str(values[option])
 
 
 def method_changes(context: click.Context) -> dict[str, Any]:
