@@ -42,8 +42,12 @@ def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[st
         assert address.startswith("http://127.0.0.1:"), server.stderr.read()
         yield server, address
     finally:
-        server.kill()
-        server.wait()
+        server.terminate()  # so that it ends the explorers that it opened
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
         server.stdout.close()
         server.stderr.close()
 
