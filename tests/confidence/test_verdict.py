@@ -41,6 +41,9 @@ CASES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"hubness": 10.0, "stopped": "after 50 iterations"}, DOUBTFUL),
     ({"ordered": False}, DOUBTFUL),
     ({"evidence": 0.3}, DOUBTFUL),
+    ({"evidence": 0.3, "measured": True}, SOUND),  # held-out words tell more
+    ({"evidence": 0.3, "measured": True, "expected": 0.4}, DOUBTFUL),
+    ({"evidence": 0.05, "measured": True}, FAILED),
     ({"evidence": 0.05}, FAILED),  # no better than what was passed over
     ({"evidence": None}, DOUBTFUL),  # it cannot tell
     ({"expected": 0.49}, DOUBTFUL),

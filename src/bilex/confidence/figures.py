@@ -85,6 +85,7 @@ class RunFigures:
     rise: float | None  # of the log-likelihood from the first iteration to the last; None if EM does not maximise it
     iterations: int
     stopped: str
+    measured: bool = False  # whether `expected` was measured on held-out words of a dictionary
 
 
 def measure_run(run: Run) -> RunFigures:
@@ -111,6 +112,7 @@ def measure_run(run: Run) -> RunFigures:
         rise=likelihood_rise(iterations, method),
         iterations=len(iterations),
         stopped=run.info["stopped"],
+        measured=run.info.get("confidence", {}).get("examples", 0) > 0,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from bilex.confidence.figures import MIN_WORDS, RunFigures, measure_run
 from bilex.confidence.signs import DOUBTFUL, FAILED, SOUND, Sign, read_signs
 from bilex.lexicon.text import html_table
-from bilex.methods import flat_options
+from bilex.methods import DEFAULT_METHOD, flat_options
 from bilex.runs.run import Run
 
 SMALL_SEED = 100
@@ -87,7 +87,8 @@ def combine_levels(figures: RunFigures, levels: dict[str, str]) -> str:
     """Return the level of the verdict from the levels of the signs.
 
     *Failed* where the pairs look no better than candidates that were passed over, or hardly any is expected to be
-    right. *Sound* only where at least half of the entries are expected to be right, and the evidence agrees.
+    right. *Sound* only where at least half of the entries are expected to be right, and the evidence agrees, or
+    held-out words of a dictionary were asked, which tell more than spelling and frequency.
     """
     if not figures.pairs:
         return FAILED
@@ -96,7 +97,8 @@ def combine_levels(figures: RunFigures, levels: dict[str, str]) -> str:
     evidence, weak = levels.get("evidence", DOUBTFUL), [key for key, level in levels.items() if level != SOUND]
     if FAILED in (evidence, levels.get("precision")) or (levels.get("seed") == FAILED and evidence != SOUND):
         return FAILED
-    decided = levels.get("precision", SOUND) == SOUND and evidence == SOUND and levels.get("seed") != FAILED
+    borne_out = evidence == SOUND or figures.measured
+    decided = levels.get("precision", SOUND) == SOUND and borne_out and levels.get("seed") != FAILED
     return SOUND if figures.ordered and figures.pairs >= MIN_PAIRS and decided and len(weak) <= 1 else DOUBTFUL
 
 
@@ -150,7 +152,8 @@ def method_advice(method: dict[str, Any], levels: dict[str, str], figures: RunFi
         advice.append(f"Match only frequent words, which are easier (a frequency constraint): {option}.")
     elif max_rank is not None and max_rank < ADVISED_MAX_RANK // 2:
         advice.append(f"Let the matching see more words than {max_rank:,}: {option}.")
-    if not method["self_learning"] or method["prior"] not in ("1:1", "1:2", "2:1", "2:2"):
+    supervised = not method["self_learning"] and method.get("name") != DEFAULT_METHOD
+    if supervised or method["prior"] not in ("1:1", "1:2", "2:1", "2:2"):
         advice.append("Leave out `--method`: the default method makes more of a weak seed.")
     if method["log_odds"] > 0:
         advice.append("Leave out `--log-odds`: it accepts pairs that are hardly alike.")
