@@ -10,10 +10,9 @@ __all__ = ["page"]
 
 HEAD = """# Trust
 
-How we tried to break bilex, and the results. `make trust` runs all parts and writes this page, in hours;
-`python -m trust NAME` runs one and keeps the others; `--short` takes minutes and writes nothing (`.ci/run` does that).
-A part that was not run on this version says so. `docs/trust.json` has the tables behind the figures, and the
-docstring of each module in `trust` says how it is done."""
+How we tried to break bilex. `make trust` runs all parts and writes this page, in hours; `python -m trust NAME` runs
+one; `--short` takes minutes and writes nothing (as in `.ci/run`). A part that was not run on this version says so.
+`docs/trust.json` has the tables behind the figures; the docstrings in `trust` say how it is done."""
 
 
 def page(results: dict[str, Any], version: str) -> str:
