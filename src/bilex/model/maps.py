@@ -14,7 +14,7 @@ from bilex.numerics.rows import blocks
 from bilex.numerics.threads import single_threaded_blas
 from bilex.numerics.types import Floats, Vectors
 
-CONTRAST_STEP = 100.0  # on train words anything from 50 to 150 gains about as much
+CONTRAST_STEP = 100.0  # on train words of one draw each of two pairs, 50 and 150 gain about as much
 LARGE_DIMENSION = 1024  # decompositions of larger square matrices are avoided where the pairs span few dimensions
 
 
