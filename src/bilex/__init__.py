@@ -10,12 +10,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from bilex.version import __version__
 
+TYPE_CHECKING = False  # type checkers know the name; `typing` would delay the handler of Ctrl-C in __main__
 if TYPE_CHECKING:
+    from typing import Any
+
     from bilex.errors import BilexError, BilexWarning
     from bilex.evaluation.alignment import Alignment, align
     from bilex.induction import induce
@@ -62,6 +62,8 @@ HOMES: dict[str, tuple[str, ...]] = {
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one that exists
 
     def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
         for module, names in HOMES.items():
             if name in names:
                 return getattr(import_module(f"bilex.{module}"), name)

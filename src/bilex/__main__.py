@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from types import FrameType
 
 
@@ -16,10 +17,15 @@ def start() -> None:
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, exit_early)
-    from bilex.cli import main
+    try:
+        from bilex.cli import main
 
-    signal.signal(signal.SIGINT, before)
-    main()
+        signal.signal(signal.SIGINT, before)
+        main()
+    except KeyboardInterrupt:  # before the command line has its own handler
+        exit_early(signal.SIGINT, None)
+    except MemoryError:
+        sys.exit("bilex: error: out of memory before the start; allow it more")
 
 
 if __name__ == "__main__":

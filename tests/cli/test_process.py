@@ -132,7 +132,7 @@ def test_a_full_disk_behind_stdout_is_one_line(made: Path) -> None:
 
 @pytest.mark.parametrize("code", ["import bilex", "from bilex.cli import run; run(['evaluate', '--help'])"])
 def test_help_and_import_load_nothing_heavy(code: str) -> None:
-    heavy = {"numba", "rich", "safetensors", "scipy", "rapidfuzz"}
+    heavy = {"numpy", "numba", "rich", "safetensors", "scipy", "rapidfuzz"}
     script = f"{code}\nimport sys\nprint('loaded:', *({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.endswith("loaded:\n"), done.stdout

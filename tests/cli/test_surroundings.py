@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from bilex.cli.estimate import measure_memory
+from bilex.cli.interrupts import install_signal_handlers
 from bilex.cli.terminal import echo, open_streams
 from bilex.runs import checkpoints
 from tests.cli.helpers import COMMAND, Bilex, environment
@@ -86,6 +89,26 @@ def test_data_is_utf_8_in_every_locale(made: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["translations"]["s1"]
+
+
+def test_where_the_system_has_fewer_functions(bilex: Bilex, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows: no locks, no exchange of folders, none of Unix's functions. mypy checks the names (make lint)."""
+    for module, names in ((os, ("sched_getaffinity", "sysconf", "nice", "fork", "getuid")), (signal, ("SIGHUP",))):
+        for name in names:
+            monkeypatch.delattr(module, name)
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr("ctypes.CDLL", lambda _: object())
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    install_signal_handlers()
+    induce = ("induce", "src.vec", "trg.vec", "-o", "run", "--method", "ruder2018", "--quiet")
+    assert bilex(*induce, "--force").code == 0
+    assert bilex(*induce).code == 1
+    assert measure_memory(work).total is None
+    for command in (["translate", "run", "s1"], ["report", "run"], ["export", "run", "-o", "lexicon.tsv"]):
+        assert bilex(*command).code == 0
+    assert not [path for path in work.iterdir() if path.name.startswith(".")]
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def test_words_give_no_orders_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,7 @@ def test_without_renameat2_locks_and_moves_onto_folders(place: Path, monkeypatch
         return rename(path, target)
 
     monkeypatch.setattr("ctypes.CDLL", lambda _: object())
-    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(Path, "rename", rename_to_new_name)
     with new_folder(place) as folder:
         (folder / "new").touch()
@@ -142,7 +142,7 @@ def test_a_move_that_was_killed_half_way_is_undone(place: Path) -> None:
 
 
 def test_without_locks_nothing_is_removed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setattr(sys, "platform", "win32")
     (place.parent / ".run.abcdefgh.part").mkdir()
     with new_folder(place) as folder:
         assert folder.is_dir()

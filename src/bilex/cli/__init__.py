@@ -105,6 +105,7 @@ def main(arguments: list[str] | None = None) -> None:
             with contextlib.suppress(OSError):
                 stream.flush()
         os._exit(code)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while Python ends shows no traceback
     sys.exit(code)
 
 

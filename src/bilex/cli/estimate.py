@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -136,8 +137,8 @@ def measure_memory(root: Path = Path("/")) -> Memory:
     """
     totals = [size * 1024 for size in numbers(root / "proc/meminfo", "MemTotal:")]
     available = [size * 1024 for size in numbers(root / "proc/meminfo", "MemAvailable:")]
-    if not totals:
-        with suppress(AttributeError, ValueError, OSError):  # macOS has this, Windows neither
+    if not totals and sys.platform != "win32":
+        with suppress(ValueError, OSError):  # macOS
             totals = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for folder in cgroup_folders(root):
         for limit_file, usage_file, cached in CGROUP_FILES:

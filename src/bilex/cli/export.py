@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import numpy as np
 
 from bilex.cli.options import min_confidence_option, min_probability_option, quiet_option, run_argument
 from bilex.errors import BilexError
@@ -214,6 +213,8 @@ def lemma_of(side: Embeddings, word: str) -> str:
 
 def figures(run: Run, source: str, target: str) -> tuple[float, int, bool]:
     """Return the score, the rank and whether they are mutual neighbours, of a pair that is not in the lexicon."""
+    import numpy as np
+
     from bilex.search.local import LocalEngine
 
     if source not in run.source or target not in run.target:

@@ -68,7 +68,7 @@ def translate(
         words = tuple(line.strip("\r\n") for line in read_lines() if line.strip())
     if not words:
         raise BilexError("no words to translate; give them as arguments or on stdin, one on each line")
-    learnt = Run.load(run, lazy=subwords is None)
+    learnt = Run.load(run, lazy=subwords is None and retrieval == "model")
     vocabulary = (learnt.target if reverse else learnt.source).index
     model = None if subwords is None else learnt.subwords(subwords, reverse=reverse)
     with warnings.catch_warnings():

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 from bilex.em.context import Reporter
 from bilex.errors import BilexError, BilexWarning
+from bilex.files.folders import take_lock
 from bilex.files.ownership import check_output
 
 Result = dict[str, Any]
@@ -79,27 +80,18 @@ def open_log(path: Path) -> Iterator[BinaryIO]:
         finally:
             file.seek(0, os.SEEK_END)
             if not file.tell():
-                path.unlink(missing_ok=True)
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError):  # Windows removes no open file
+                    path.unlink(missing_ok=True)
                     if folder_is_new:
                         path.parent.rmdir()
 
 
 def lock_file(path: Path, file: BinaryIO) -> None:
     """Lock the file against other processes, where the system can; the lock ends with the process."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        is_ours = False
-    except OSError:  # a file system without locks
-        return
-    else:  # another that stayed empty may have removed it since it was opened
-        is_ours = path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
-    if not is_ours:
+    held = take_lock(file.fileno(), only_if_free=True)
+    if held:  # another that stayed empty may have removed it since it was opened
+        held = path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
+    if held is False:
         raise BilexError(f"{path}: another bilex is writing to it; wait for it, or choose another -o")
 
 

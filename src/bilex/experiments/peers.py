@@ -73,7 +73,7 @@ def run_peer(
         source.save(files.source)
         target.save(files.target)
         for path in (files.seed, files.test):  # the test words are none of its business: it gets the seed again
-            path.write_text("".join(f"{one} {other}\n" for one, other in seed), "utf-8")
+            path.write_text("".join(f"{one} {other}\n" for one, other in seed), "utf-8", newline="\n")
         started = time.perf_counter()
         command = [sys.executable, str(script), *PEERS[name][1](files)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=script.parent, errors="replace")

@@ -90,20 +90,26 @@ def remove_abandoned(place: Path) -> bool:
 @contextlib.contextmanager
 def locked(folder: Path, *, only_if_free: bool = False) -> Iterator[bool | None]:
     """Hold the lock on a folder, which ends with the process; yield whether it is held, None without locks."""
-    try:
-        import fcntl
-    except ImportError:
+    if sys.platform == "win32":  # which cannot open a folder
         yield None
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        held: bool | None = True
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (fcntl.LOCK_NB if only_if_free else 0))
-        except BlockingIOError:
-            held = False
-        except OSError:
-            held = None
-        yield held
+        yield take_lock(descriptor, only_if_free=only_if_free)
     finally:
         os.close(descriptor)
+
+
+def take_lock(descriptor: int, *, only_if_free: bool) -> bool | None:
+    """Lock an open file or folder; return whether it is held, None where there are no locks."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (fcntl.LOCK_NB if only_if_free else 0))
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return None
+    return True
