@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import nullcontext
 
 import pytest
 from threadpoolctl import threadpool_limits
@@ -74,3 +76,11 @@ def test_threads_that_overlap_leave_blas_as_it_was() -> None:
         assert blas_threads() <= {1}
         second.__exit__(None, None, None)
         assert blas_threads() == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there is it enforced")
+def test_blas_is_not_called_where_it_would_wait_for_memory_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    for most, enough in ((1 << 20, False), (1 << 50, True), (-1, True)):
+        monkeypatch.setattr("resource.getrlimit", lambda _, most=most: (most, most))
+        with nullcontext() if enough else pytest.raises(BilexError), single_threaded_blas():
+            pass

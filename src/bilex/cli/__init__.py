@@ -145,6 +145,9 @@ def report_error(error: BaseException) -> int:
             message = f"{error.filename or 'output'}: {error.strerror or error}{exit_message.after_error()}"
         case MemoryError():
             message = f"out of memory; read fewer words with --limit{exit_message.after_error()}"
+        case ImportError():
+            about = " ".join(str(error).split())[-200:]
+            message = f"a package cannot be loaded ({about}); allow more memory (ulimit -v), or install bilex again"
         case _ if os.environ.get("BILEX_DEBUG"):
             raise error
         case _:

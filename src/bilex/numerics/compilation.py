@@ -9,9 +9,11 @@ from functools import cache
 from typing import Any
 
 from bilex.errors import BilexError, BilexWarning
+from bilex.numerics.threads import check_address_space
 
 __all__ = ["config", "intrinsic", "njit", "target_features", "types"]  # kernels take numba from here, for its errors
 
+check_address_space(400 << 20)  # numba with LLVM, and SciPy's BLAS where it is installed
 try:
     import numba
     from numba import config, types

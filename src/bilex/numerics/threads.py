@@ -7,14 +7,18 @@ two thread pools wait for each other) and makes every dense product independent 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 
 from threadpoolctl import ThreadpoolController
 
 from bilex.errors import BilexError
+
+BLAS_BUFFER = 33 << 20  # bytes for each thread
 
 
 def thread_count() -> int:
@@ -35,6 +39,22 @@ def blas_controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def check_address_space(needed: int) -> None:
+    """Raise if ``ulimit -v`` leaves fewer bytes than needed. OpenBLAS would ask for its buffers for ever."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most != resource.RLIM_INFINITY:
+        used = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+        if most - used < needed:
+            raise BilexError(
+                f"of the {most >> 20} MB that `ulimit -v` allows, {max(most - used, 0) >> 20} are left; allow more, "
+                "or read fewer words with --limit"
+            )
+
+
 class BlasLimit:
     """The process-wide limit on the threads of BLAS: set by its first user, lifted by the last."""
 
@@ -46,6 +66,7 @@ class BlasLimit:
         """Set the limit, unless it is set."""
         with self._lock:
             if self._users == 0:
+                check_address_space(BLAS_BUFFER * (thread_count() + 1))
                 self._limiter = blas_controller().limit(limits=1, user_api="blas")
             self._users += 1
 
@@ -54,6 +75,7 @@ class BlasLimit:
         with self._lock:
             self._users -= 1
             if self._users == 0:
+                check_address_space(BLAS_BUFFER * (thread_count() + 1))
                 self._limiter.restore_original_limits()
 
 
