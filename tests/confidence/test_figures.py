@@ -9,18 +9,24 @@ import pytest
 from scipy.stats import skew, spearmanr
 
 from bilex.confidence.figures import (
+    FREQUENT_WORDS,
+    MAX_SEED_WORDS,
+    InducedPairs,
     evidence_of,
     induced_pairs,
     is_frequency_ordered,
     likelihood_rise,
     measure_run,
+    nearest_counts,
     rank_correlation,
+    saved_rows,
     seed_agreement,
 )
 from bilex.induction import induce
 from bilex.matching.graph import RowPairs
 from bilex.runs.run import Run
 from bilex.search.local import LocalEngine
+from bilex.vectors.embeddings import Embeddings
 from tests.languages import Languages
 
 
@@ -37,6 +43,28 @@ def test_figures_agree_with_their_definitions(good_run: Run) -> None:
     counts = [np.bincount(of_source, minlength=sizes[1]), np.bincount(of_target, minlength=sizes[0])]
     assert found.hubness == pytest.approx(max(map(skew, counts)))
     assert found.largest_hub == max(each.max() / each.sum() for each in counts)
+    assert found.ordered and not found.measured
+
+
+def test_figures_of_other_runs(good_run: Run, languages: Languages) -> None:
+    def measured(examples: int) -> bool:
+        return measure_run(replace(good_run, info={**good_run.info, "confidence": {"examples": examples}})).measured
+
+    assert [measured(0), measured(1)] == [False, True]
+    old = replace(good_run, lexicon=replace(good_run.lexicon, confidence=None))
+    assert measure_run(old).expected is measure_run(replace(good_run, lexicon=old.lexicon.head(0))).expected is None
+    rows = np.argsort(languages.target.words)
+    target = Embeddings(tuple(languages.target.words[row] for row in rows), languages.target.vectors[rows])
+    run = induce(languages.source.top(200), target, languages.gold, "ruder2018", max_rank=150, self_learning=False)
+    found = measure_run(run)
+    assert (found.seen, found.ordered) == ((200, 586), False)
+    near = run.space.source_nearest, run.space.target_nearest
+    counts = np.bincount(near[0], minlength=586), np.bincount(near[1], minlength=200)
+    assert found.hubness == pytest.approx(max(map(skew, counts)))
+
+
+def test_nearest_neighbours_are_counted_among_frequent_words() -> None:
+    assert nearest_counts(np.array([0, 1, 1, 3, 2]), (4, 3)).tolist() == [1, 2, 0]
 
 
 def test_only_frequent_words_that_the_matching_saw_are_counted(languages: Languages) -> None:
@@ -60,6 +88,9 @@ def test_words_outside_the_vocabulary_have_no_row(good_run: Run) -> None:
     strange = replace(lexicon, source=("nowhere", *lexicon.source[1:]))
     pairs = induced_pairs(replace(good_run, lexicon=strange))
     assert pairs.known.tolist() == [False, True, True, True, True]
+    rows = RowPairs(np.array([-1, 0, 0, 1]), np.array([0, -1, 0, 1]))
+    assert InducedPairs(lexicon, rows).known.tolist() == [False, False, True, True]
+    assert saved_rows(np.array([3, 4]), ["a\tb", "c"]).tolist() == [-1, 4]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +119,15 @@ def test_the_order_of_a_vocabulary_is_recognised(languages: Languages) -> None:
     assert not is_frequency_ordered(sorted(words))
     assert not is_frequency_ordered([words[row] for row in np.random.default_rng(1).permutation(len(words))])
     assert is_frequency_ordered(sorted(words)[:99])  # too few to tell
+    assert not is_frequency_ordered(sorted(words)[:100])
+    assert not is_frequency_ordered([f"{number * 37 % 128:03}" for number in range(128)])  # all of one length
+
+    def falling(count: int, falls: int) -> list[str]:
+        """Make words that get longer and follow each other in the alphabet but for some."""
+        return ["fedcba"[place * (falls + 1) // count] + "x" * place for place in range(count)]
+
+    assert not is_frequency_ordered(falling(101, 3))  # 97 of 100 rise
+    assert is_frequency_ordered(falling(134, 4))  # 129 of 133
 
 
 def test_seed_agreement_counts_source_words(good_run: Run) -> None:
@@ -101,6 +141,14 @@ def test_seed_agreement_counts_source_words(good_run: Run) -> None:
     assert (found["words"], found["matched"]) == (50, 0)
     assert seed_agreement(induced.union(wrong), induced, None, good_run.space, LocalEngine()) == right
     assert seed_agreement(induced, induced, 1, good_run.space, LocalEngine())["words"] <= 1
+    nothing = induced.where(np.zeros(50, bool))
+    assert not any(seed_agreement(nothing, induced, None, good_run.space, LocalEngine()).values())
+    every, source = np.arange(len(good_run.target)), np.arange(10)
+    ranks = [good_run.space.rank(np.full(len(every), row), every, "csls", LocalEngine()) for row in source]
+    for rank, near in ((5, 10), (6, 0)):
+        seed = RowPairs(source, np.array([np.flatnonzero(each == rank)[0] for each in ranks]))
+        assert seed_agreement(seed, induced, None, good_run.space, LocalEngine())["near"] == near
+    assert (FREQUENT_WORDS, MAX_SEED_WORDS) == (5000, 1000)
 
 
 def test_rank_correlation_needs_enough_different_values() -> None:
@@ -110,5 +158,7 @@ def test_rank_correlation_needs_enough_different_values() -> None:
     assert rank_correlation(rows, columns) == pytest.approx(spearmanr(rows, columns)[0])
     assert rank_correlation(rows[:30], columns[:30]) is not None
     assert rank_correlation(rows[:29], columns[:29]) is None
+    assert rank_correlation(rows % 2, columns) == pytest.approx(spearmanr(rows % 2, columns)[0])
+    assert rank_correlation(rows, columns % 2) == pytest.approx(spearmanr(rows, columns % 2)[0])
     assert rank_correlation(rows * 0, columns) is None
     assert rank_correlation(rows, columns * 0) is None

@@ -187,6 +187,10 @@ def test_signs_show_their_value_and_limit() -> None:
     assert (signs["learning"].value, signs["learning"].level) == ("−1,234.6", DOUBTFUL)
     assert signs_by_key(FIGURES)["learning"].value == "+100.0"
     assert "learning" not in signs_by_key(replace(FIGURES, rise=None))
+    assert signs_by_key(replace(FIGURES, rise=None, stopped="after 50 iterations"))["learning"].value == "+0.0"
+    assert signs_by_key(replace(FIGURES, hubness=9.26))["hubness"].value == "9.3"
+    sentences = [signs_by_key(replace(FIGURES, rise=rise))["learning"].sentence for rise in (0.0, 0.04, 0.05, 0.5)]
+    assert sentences[0] == sentences[1] != sentences[2] != sentences[3]
 
 
 def test_advice_depends_on_the_configuration(configuration: dict[str, Any]) -> None:
