@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from bilex.errors import BilexWarning
 from bilex.lexicon.formats import FORMATS, write_book
-from bilex.lexicon.formats.book import Book, language_tag
-from bilex.lexicon.formats.lemmas import group_by_lemma
+from bilex.lexicon.formats.book import Book, group_by_lemma, language_tag
 from bilex.lexicon.lexicon import Entry
 from bilex.lexicon.text import tsv_cell, xml_safe
 from bilex.seeds.dictionaries import read_pairs

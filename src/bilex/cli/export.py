@@ -101,7 +101,7 @@ def export(
             written = write_sides(loaded, output, side or "both", reporter)
         elif output is not None and book is not None:
             reporter.stage(f"writing {output}")
-            written = write_book(book, form, output, reporter.rows)
+            written = write_book(book, form, output)
     if output is None and book is not None:  # as UTF-8, whatever the locale is
         for pieces in FORMATS[form].files(book).values():
             sys.stdout.buffer.writelines(pieces)
@@ -167,7 +167,7 @@ def book_of(run: Run, folder: str, reviewed: bool, least: float, likely: float |
 
 def with_forms_together(book: Book, run: Run) -> Book:
     """Return the book with the forms of each word together."""
-    from bilex.lexicon.formats.lemmas import group_by_lemma
+    from bilex.lexicon.formats.book import group_by_lemma
 
     if not run.source.lemmas and not run.target.lemmas:
         raise BilexError("this run has no lemmas; run `bilex induce` with --lemmas")

@@ -1,8 +1,7 @@
 """Lexicons in other programs' formats, each a module with one function behind one contract.
 
-The function gets a `Book` and returns the bytes of the format's files: a mapping from the ending of a file's name to
-pieces of its content. A format of one file returns one with the ending "", the name that the user gave. Modules are
-imported when they are used.
+The function gets a `Book` and returns the content of the format's file in pieces of text or bytes; if it has several,
+a mapping from the endings of their names to that. Modules are imported when they are used.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bilex.lexicon.formats.book import Book
 
-Files = Mapping[str, Iterable[bytes]]
-PIECES_PER_REPORT = 1000
+Pieces = Iterable[str] | Iterable[bytes]
 
 
 @dataclass(frozen=True)
@@ -33,27 +31,36 @@ class Format:
     is_text: bool = True
     endings: tuple[str, ...] = ()
 
-    def files(self, book: Book) -> Files:
-        """Return the content of its files, piece by piece."""
-        function: Callable[[Book], Files] = getattr(import_module(f"{__name__}.{self.module}"), self.function)
-        return function(book)
+    def files(self, book: Book) -> dict[str, Iterable[bytes]]:
+        """Return the content of its files by their endings, piece by piece; a single file has none."""
+        function: Callable[[Book], Pieces | Mapping[str, Pieces]] = getattr(
+            import_module(f"{__name__}.{self.module}"), self.function
+        )
+        written = function(book)
+        parts = written if isinstance(written, Mapping) else {"": written}
+        return {ending: map(encoded, pieces) for ending, pieces in parts.items()}
 
 
 FORMATS = {
     "tsv": Format("tables", "write_tsv"),
     "csv": Format("tables", "write_csv"),
     "jsonl": Format("tables", "write_jsonl"),
-    "muse": Format("muse"),
-    "tei": Format("tei"),
-    "tbx": Format("tbx"),
-    "dix": Format("dix"),
+    "muse": Format("tables", "write_muse"),
+    "tei": Format("markup", "write_tei"),
+    "tbx": Format("markup", "write_tbx"),
+    "dix": Format("markup", "write_dix"),
     "stardict": Format("stardict", is_text=False, endings=(".ifo", ".idx", ".dict", ".syn")),
     "anki": Format("anki", is_text=False),
     "lex": Format("lex", endings=(".f2e", ".e2f", ".priors")),
 }
 
 
-def write_book(book: Book, form: str, path: str, progress: Callable[[int, int], None] | None = None) -> list[str]:
+def encoded(piece: str | bytes) -> bytes:
+    """Return a piece of a file as bytes."""
+    return piece.encode("utf-8") if isinstance(piece, str) else piece
+
+
+def write_book(book: Book, form: str, path: str) -> list[str]:
     """Write a lexicon to its file, or files, whole or not at all; return their names."""
     from bilex.files.atomic import atomic_write
 
@@ -63,9 +70,5 @@ def write_book(book: Book, form: str, path: str, progress: Callable[[int, int], 
     with ExitStack() as stack:  # all are moved to their places at the end, the one that is opened first as the last
         for ending, pieces in FORMATS[form].files(book).items():
             names.append(f"{stem}{ending}")
-            file = stack.enter_context(atomic_write(names[-1]))
-            for number, piece in enumerate(pieces):
-                file.write(piece)
-                if progress is not None and number % PIECES_PER_REPORT == 0:
-                    progress(min(number, len(book.entries)), len(book.entries))
+            stack.enter_context(atomic_write(names[-1])).writelines(pieces)
     return names

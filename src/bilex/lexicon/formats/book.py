@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from xml.sax.saxutils import escape
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from bilex.errors import BilexWarning
 from bilex.files.lines import quoted
 from bilex.lexicon.lexicon import Entry
-from bilex.lexicon.text import tsv_cell, xml_safe
+from bilex.lexicon.text import xml_safe
 
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 UNDETERMINED = "und"
@@ -37,9 +37,14 @@ class Book:
     forms: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
+    def names(self) -> tuple[str, str]:
+        """The names of the languages, for people."""
+        return xml_safe(self.source) or "source", xml_safe(self.target) or "target"
+
+    @property
     def title(self) -> str:
         """The languages, as the name of a dictionary."""
-        return f"{xml_safe(self.source) or 'source'}-{xml_safe(self.target) or 'target'} bilingual lexicon"
+        return f"{'-'.join(self.names)} bilingual lexicon"
 
     @property
     def tags(self) -> tuple[str, str]:
@@ -60,26 +65,9 @@ def language_tag(name: str) -> str:
     return last if LANGUAGE.fullmatch(last) else UNDETERMINED
 
 
-class XmlText:
-    """Escapes words for XML, and remembers those with characters that it does not have."""
-
-    def __init__(self) -> None:
-        self.replaced: list[str] = []
-
-    def __call__(self, word: str) -> str:
-        """Return the word as the content of an element."""
-        if xml_safe(word) != tsv_cell(word):
-            self.replaced.append(word)
-        return escape(xml_safe(word))
-
-    def warn(self) -> None:
-        """Count the words that were changed."""
-        warn_about_words(self.replaced, "word", "with characters that XML does not have", "each became U+FFFD")
-
-
-def encoded(lines: Iterable[str]) -> dict[str, Iterable[bytes]]:
-    """Return lines of text as the one file of a format."""
-    return {"": (line.encode("utf-8") for line in lines)}
+def is_single_word(word: str) -> bool:
+    """Check that Python's `split`, which MUSE uses, takes it for one word, even at the start of a file."""
+    return word.split() == [word] and not word.startswith("\ufeff")
 
 
 def warn_about_words(words: Sequence[str], noun: str, problem: str, remedy: str, path: str = "") -> None:
@@ -89,3 +77,46 @@ def warn_about_words(words: Sequence[str], noun: str, problem: str, remedy: str,
         place = f"{path}: " if path else ""
         message = f"{place}{count} {problem} (first: {quoted(words[0])}); {remedy}"
         warnings.warn(message, BilexWarning, stacklevel=3)
+
+
+def group_by_lemma(book: Book, lemmas: tuple[Mapping[str, str], Mapping[str, str]]) -> Book:
+    """Return a book with one entry for each pair of lemmas, in the order of the first, and the forms of its headwords.
+
+    An entry has the figures of its surest pair of forms. A word that `lemmas`, those of the source and of the target,
+    do not have is its own lemma.
+    """
+    surest, forms = dict[tuple[str, str], Entry](), dict[str, dict[str, None]]()
+    for entry in book.entries:
+        source, target = (side.get(word, word) for side, word in zip(lemmas, entry[:2], strict=True))
+        known = surest.get((source, target))
+        if known is None or (entry.confidence or 0.0) > (known.confidence or 0.0):
+            surest[source, target] = entry
+        if entry.source != source:
+            forms.setdefault(source, {})[entry.source] = None
+    entries = [
+        entry._replace(source=source, target=target, source_lemma="", target_lemma="")
+        for (source, target), entry in surest.items()
+    ]
+    translations = None if book.translations is None else partial(grouped_translations, book.translations, lemmas)
+    listed = {lemma: tuple(found) for lemma, found in forms.items()}
+    return replace(book, entries=entries, translations=translations, forms=listed)
+
+
+def grouped_translations(
+    translations: Callable[[bool], Iterator[Translations]],
+    lemmas: tuple[Mapping[str, str], Mapping[str, str]],
+    reverse: bool,
+) -> Iterator[Translations]:
+    """Yield the translations of each lemma: the mean over its forms of what the forms of each other lemma have."""
+    own, other = lemmas[::-1] if reverse else lemmas
+    forms, total = dict[str, int](), dict[str, dict[str, float]]()
+    for word, found in translations(reverse):
+        lemma = own.get(word, word)
+        forms[lemma] = forms.get(lemma, 0) + 1
+        sums = total.setdefault(lemma, {})
+        for translation, probability in found:
+            target = other.get(translation, translation)
+            sums[target] = sums.get(target, 0.0) + probability
+    for lemma, sums in total.items():
+        ranked = sorted(sums.items(), key=lambda item: -item[1])
+        yield lemma, [(target, probability / forms[lemma]) for target, probability in ranked]

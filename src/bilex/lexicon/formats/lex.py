@@ -12,15 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bilex.errors import BilexError
-from bilex.lexicon.formats import Files
-from bilex.lexicon.formats.book import Book, Translations, warn_about_words
-from bilex.lexicon.formats.muse import is_single_word
+from bilex.lexicon.formats.book import Book, Translations, is_single_word, warn_about_words
 
 NULL = "NULL"
 LEAST_PROBABILITY = 5e-7  # a smaller one would be written as 0
 
 
-def write(book: Book) -> Files:
+def write(book: Book) -> dict[str, Iterator[str]]:
     """Return the tables of both directions and the pseudo-counts."""
     if book.translations is None:
         raise BilexError("this run has no weights to make probabilities of; run `bilex induce` again")
@@ -31,7 +29,7 @@ def write(book: Book) -> Files:
     }
 
 
-def moses_lines(translations: Iterator[Translations]) -> Iterator[bytes]:
+def moses_lines(translations: Iterator[Translations]) -> Iterator[str]:
     """Yield the lines of each word: its translations, and what is left to none of them."""
     left_out = []
     for given, found in translations:
@@ -41,17 +39,17 @@ def moses_lines(translations: Iterator[Translations]) -> Iterator[bytes]:
         rest = 1.0
         for word, probability in writable(found):
             rest -= probability
-            yield f"{word} {given} {probability:.7f}\n".encode()
-        yield f"{NULL} {given} {max(rest, 0.0):.7f}\n".encode()
+            yield f"{word} {given} {probability:.7f}\n"
+        yield f"{NULL} {given} {max(rest, 0.0):.7f}\n"
     warn_about_words(left_out, "word", "with a space left out", "tsv, csv and jsonl keep them")
 
 
-def eflomal_lines(translations: Iterator[Translations]) -> Iterator[bytes]:
+def eflomal_lines(translations: Iterator[Translations]) -> Iterator[str]:
     """Yield one line for each pair."""
     for source, found in translations:
         if is_writable(source):
             for target, probability in writable(found):
-                yield f"LEX\t{source}\t{target}\t{probability:.7f}\n".encode()
+                yield f"LEX\t{source}\t{target}\t{probability:.7f}\n"
 
 
 def writable(found: list[tuple[str, float]]) -> Iterator[tuple[str, float]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 
-from bilex.lexicon.formats import Files
 from bilex.lexicon.formats.book import Book, warn_about_words
 from bilex.lexicon.text import tsv_cell
 
@@ -17,7 +16,7 @@ LEMMA = struct.Struct(">I")  # the place of a form's lemma in the index
 PLACE = struct.Struct(">2I")  # where the translations of a word are in the .dict file, and how many bytes they have
 
 
-def write(book: Book) -> Files:
+def write(book: Book) -> dict[str, list[bytes]]:
     """Return the description, the index and the translations, one on each line."""
     index, texts, left_out, forms, start = list[bytes](), list[bytes](), list[str](), dict[str, int](), 0
     for word, entries in sorted(book.headwords().items(), key=lambda item: order(item[0])):

@@ -1,23 +1,25 @@
-"""The lexicon's own table, as TSV, CSV (RFC 4180) and JSON lines. Words are kept to the letter, in TSV on one line."""
+"""Tables: the lexicon's own as TSV, CSV (RFC 4180) and JSON lines, and the two words on each line of MUSE and vecmap.
+
+Words are kept to the letter, in TSV on one line; MUSE's format has no words with a space.
+"""
 
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
 
-from bilex.lexicon.formats import Files
-from bilex.lexicon.formats.book import Book, encoded
+from bilex.lexicon.formats.book import Book, is_single_word, warn_about_words
 from bilex.lexicon.lexicon import LEMMA_COLUMNS, columns_with, tsv_lines
 
 # Legal inside JSON, but many programs take them for the end of a line.
 LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
-def write_tsv(book: Book) -> Files:
-    """Return the table of ``lexicon.tsv``."""
-    return encoded(tsv_lines(book.entries, columns_of(book)))
+def write_tsv(book: Book) -> Iterator[str]:
+    """Yield the lines of ``lexicon.tsv``."""
+    return tsv_lines(book.entries, columns_of(book))
 
 
 def columns_of(book: Book) -> tuple[str, ...]:
@@ -28,21 +30,12 @@ def columns_of(book: Book) -> tuple[str, ...]:
     )
 
 
-def write_csv(book: Book) -> Files:
-    """Return comma-separated values; words with commas, quotation marks or line ends are quoted."""
-    return encoded(csv_lines(book))
-
-
-def csv_lines(book: Book) -> Iterator[str]:
-    """Yield the header and one row for each entry."""
-    columns = columns_of(book)
-    text = io.StringIO()
-    writer = csv.writer(text)
-    for row in (columns, *([cell(getattr(entry, name)) for name in columns] for entry in book.entries)):
-        writer.writerow(row)
-        yield text.getvalue()
-        text.seek(0)
-        text.truncate()
+def write_csv(book: Book) -> Iterator[str]:
+    """Yield comma-separated values; words with commas, quotation marks or line ends are quoted."""
+    columns, writer = columns_of(book), csv.writer(SimpleNamespace(write=str))  # a row is what `write` returns
+    yield writer.writerow(columns)
+    for entry in book.entries:
+        yield writer.writerow([cell(getattr(entry, name)) for name in columns])
 
 
 def cell(value: object) -> str:
@@ -52,13 +45,8 @@ def cell(value: object) -> str:
     return f"{value:d}" if isinstance(value, bool) else str(value)
 
 
-def write_jsonl(book: Book) -> Files:
-    """Return one JSON object on each line, with the table's columns as keys."""
-    return encoded(jsonl_lines(book))
-
-
-def jsonl_lines(book: Book) -> Iterator[str]:
-    """Yield one object for each entry; what is not known is left out."""
+def write_jsonl(book: Book) -> Iterator[str]:
+    """Yield one JSON object on each line, with the table's columns as keys; what is not known is left out."""
     for entry in book.entries:
         columns = entry._asdict() | {"score": round(entry.score, 6)}
         if entry.confidence is not None:
@@ -67,3 +55,15 @@ def jsonl_lines(book: Book) -> Iterator[str]:
             name: value for name, value in columns.items() if value is not None and (value or name not in LEMMA_COLUMNS)
         }
         yield json.dumps(known, ensure_ascii=False, allow_nan=False).translate(LINE_ENDS) + "\n"
+
+
+def write_muse(book: Book) -> Iterator[str]:
+    """Yield two words with a space between them for each entry."""
+    left_out = []
+    for source, target, *_ in book.entries:
+        spaced = [word for word in (source, target) if not is_single_word(word)]
+        if spaced:
+            left_out.append(spaced[0])
+        else:
+            yield f"{source} {target}\n"
+    warn_about_words(left_out, "pair", "with a space in a word left out", "tsv, csv and jsonl keep them")
