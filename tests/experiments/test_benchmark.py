@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bilex.experiments.benchmark import Choices, SuiteJob, average_precision, run_benchmark
+from bilex.experiments.benchmark import SuiteCell, average_precision, run_benchmark
 from bilex.experiments.layouts import read_layout
 from tests.cli.conftest import bilex as run_bilex  # noqa: F401 (a fixture)
 from tests.cli.helpers import Bilex, refused
@@ -71,7 +71,7 @@ def test_ours_and_peers_in_one_table(data: Path, run_bilex: Bilex, monkeypatch: 
         assert 0.5 < row["p@1"] <= row["map"] <= 1 and row["p@1"] <= row["mrr"] and row["covered"] <= row["queries"]
         assert row["seconds"] > 0
     assert rows["vecmap", "5k"]["map"] == rows["rcsls", "5k"]["map"]  # the stand-ins do the same
-    monkeypatch.setattr(SuiteJob, "run", None)  # everything is done
+    monkeypatch.setattr(SuiteCell, "run", None)  # everything is done
     again = run_bilex("benchmark", "xling", "--data", data, *chosen, *peers)
     assert again.code == 0 and "| vecmap | 5k |" in again.out
     assert (data / "out" / "xling.md").read_text("utf-8").count("| bilex |") == 6  # three figures, two seeds
@@ -98,7 +98,7 @@ def test_several_test_lists_of_muse(tmp_path: Path) -> None:
     for part, pairs in (("0-5000", languages.gold[::2]), ("5000-6500", languages.gold[1::2])):
         (folder / f"en-xx.{part}.txt").write_text("".join(f"{s} {t}\n" for s, t in pairs), "utf-8")
     (folder / "en-xx.5000-6500.noun.txt").write_text("".join(f"{s} {t}\n" for s, t in languages.gold[1:40:2]), "utf-8")
-    report, _ = run_benchmark("muse", tmp_path, tmp_path / "out", Choices(methods=("ruder2018",)))
+    report, _ = run_benchmark("muse", tmp_path, tmp_path / "out", methods=("ruder2018",))
     assert [(row["test"], row["queries"] > 20) for row in report.rows] == [("test", True), ("nouns", False)]
 
 

@@ -71,4 +71,4 @@ def test_table5() -> None:
 
 def test_every_system_and_experiment_is_known() -> None:
     assert set(SYSTEMS) <= set(METHODS)
-    assert set(published.FINDINGS) == set(EXPERIMENTS)
+    assert all(published.finding(name) for name in EXPERIMENTS)

@@ -160,9 +160,9 @@ def benchmark(suite: str, data: str, output: str, limit: int, as_json: bool, qui
     XLING, PanLex-BLI or MUSE, or a suite that a TOML file describes. Finished cells are kept in OUT, and an interrupted
     run goes on from there. No data are shipped: get them from their authors, under their licences.
     """
-    from bilex.experiments.benchmark import Choices, run_benchmark
+    from bilex.experiments.benchmark import run_benchmark
 
     command = f"bilex benchmark {suite} --data {data}"
     with grid_progress(command, output, Path(suite).stem, quiet or as_json) as reporter:
-        report, files = run_benchmark(suite, data, output, Choices(**choices), limit=limit, reporter=reporter)
+        report, files = run_benchmark(suite, data, output, limit=limit, reporter=reporter, **choices)
     print_report(report, files, {"suite": suite, "data": data}, as_json, quiet)

@@ -10,7 +10,8 @@ import os
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,86 +20,64 @@ import numpy as np
 from bilex.em.context import Reporter
 from bilex.errors import BilexError
 from bilex.evaluation.translation import Direction, NotCovered, evaluate_translation
-from bilex.experiments.cells import Cell, Dictionary, FileCache, TooFewPairs, run_cell, seed_pairs
-from bilex.experiments.experiment import Outcome
-from bilex.experiments.grid import run_grid
-from bilex.experiments.layouts import Layout, PairFiles, find_layout, first_existing
+from bilex.experiments.cells import Cell, Dictionary, FileCache, Measure, TooFewPairs, seed_pairs
+from bilex.experiments.experiment import Outcome, run_experiment
+from bilex.experiments.layouts import Layout, find_layout, first_existing
 from bilex.experiments.peers import peer_script, run_peer
 from bilex.experiments.reporting import Report, Row, grouped, make_report
-from bilex.files.atomic import atomic_write_text
 from bilex.methods import DEFAULT_METHOD, find_method
 from bilex.search.engine import Engine
-from bilex.search.local import LocalEngine
 from bilex.search.space import SharedSpace
+from bilex.seeds.seed import IDENTICAL
 
 WHOLE = "test"
 SUITE_RETRIEVAL = "csls"
 HEADER = (
-    "pair",
-    "system",
-    "seed",
-    "test",
-    "p@1",
-    "mrr",
-    "map",
-    "covered",
-    "queries",
-    "seed_pairs",
-    "seconds",
-    "reason",
-)
+    "pair", "system", "seed", "test", "p@1", "mrr", "map", "covered", "queries", "seed_pairs", "seconds", "reason",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Choices:
-    """The user's choices; empty where the suite decides. A peer is its name and the folder of its checkout."""
-
-    pairs: tuple[str, ...] = ()
-    methods: tuple[str, ...] = (DEFAULT_METHOD,)
-    seeds: tuple[str, ...] = ()
-    peers: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class SuiteJob:
+class SuiteCell(Cell):
     """A system (one of our methods, or a peer) that learns a pair from a seed and is tested on several lists."""
 
-    cell: Cell
-    seed: str
-    tests: dict[str, Path]
+    suite_seed: str = ""  # its name in the suite
+    tests: dict[str, Path] = field(default_factory=dict)
     peer: tuple[str, Path] | None = None
 
     @property
-    def system(self) -> str:
-        """The name in the table."""
-        return self.peer[0] if self.peer else self.cell.method.name
+    def key(self) -> dict[str, Any]:
+        """The columns of a table that tell the cell from others."""
+        system = self.peer[0] if self.peer else self.method.name
+        return {"pair": self.files.name, "system": system, "seed": self.suite_seed}
 
     @property
     def label(self) -> str:
         """The name on a terminal."""
-        return f"{self.cell.files.name}, {self.system}, seed {self.seed}"
+        return "{pair}, {system}, seed {seed}".format(**self.key)
 
     @property
     def configuration(self) -> dict[str, Any]:
         """Everything that the result depends on."""
-        cache, own = self.cell.cache, self.cell.configuration
-        tests = {name: cache.sha256(path) for name, path in self.tests.items()}
-        peer = {} if self.peer is None else {"peer": self.peer[0], "script": cache.sha256(self.peer[1])}
-        return {**own, **({"method": None} if peer else {}), "measure": "benchmark", "tests": tests, **peer}
+        tests = {name: self.cache.sha256(path) for name, path in self.tests.items()}
+        about = {**super().configuration, "measure": "benchmark", "tests": tests}
+        if self.peer is not None:
+            about |= {"method": None, "peer": self.peer[0], "script": self.cache.sha256(self.peer[1])}
+        return about
 
-    def run(self, engine: Engine) -> dict[str, Any]:
+    def run(self, engine: Engine, measure: Measure | None = None) -> dict[str, Any]:
         """Learn, and measure on each list."""
-        files, cache = self.cell.files, self.cell.cache
+        files, cache = self.files, self.cache
         source, target = cache.vectors(files.source), cache.vectors(files.target)  # reading is no part of the time
         started = time.perf_counter()
         if self.peer is None:
-            result = run_cell(self.cell, engine, lambda _, direction, __: {"direction": direction})
+            result = super().run(engine, lambda _, direction, __: {"direction": direction})
             if "reason" in result:
                 return result
             seed, direction, seconds = result["seed_pairs"], result["direction"], time.perf_counter() - started
         else:
             try:
-                pairs = seed_pairs(self.cell.seed, source, target, cache.pairs(files.train))
+                pairs = seed_pairs(self.seed, source, target, cache.pairs(files.train))
             except TooFewPairs as error:
                 return {"reason": str(error)}
             mapped, other, seconds = run_peer(*self.peer, source, target, pairs)
@@ -106,6 +85,13 @@ class SuiteJob:
             direction = (space, mapped, other)
         tests = {name: score(direction, cache.pairs(path), engine) for name, path in self.tests.items()}
         return {"tests": tests, "seed_pairs": seed, "seconds": round(seconds, 2)}
+
+    def rows(self, result: dict[str, Any]) -> list[Row]:
+        """Return a row for each test list."""
+        if "reason" in result:
+            return [{**self.key, "test": WHOLE, **result}]
+        common = {**self.key, **{name: result[name] for name in ("seed_pairs", "seconds")}}
+        return [{**common, "test": name, **figures} for name, figures in result["tests"].items()]
 
 
 def score(direction: Direction, gold: Dictionary, engine: Engine) -> dict[str, Any]:
@@ -116,12 +102,10 @@ def score(direction: Direction, gold: Dictionary, engine: Engine) -> dict[str, A
     except NotCovered:
         return {"reason": "no test word is covered"}
     _, source, target = direction
-    queries = [
-        row for row, _ in sorted({(source.index[s], target.index[t]) for s, t in gold if s in source and t in target})
-    ]
+    known = sorted({(source.index[s], target.index[t]) for s, t in gold if s in source and t in target})
     figures = found.figures()
     kept = {name: figures[name] for name in ("p@1", "mrr", "covered", "queries")}
-    return {**kept, "map": average_precision(np.array(queries), each.cases)}
+    return {**kept, "map": average_precision(np.array([row for row, _ in known]), each.cases)}
 
 
 def average_precision(queries: np.ndarray[Any, Any], ranks: np.ndarray[Any, Any]) -> float:
@@ -133,74 +117,56 @@ def average_precision(queries: np.ndarray[Any, Any], ranks: np.ndarray[Any, Any]
     return statistics.fmean(values)
 
 
-def plan(layout: Layout, folder: Path, choices: Choices, limit: int) -> list[SuiteJob]:
-    """Return the jobs: every pair from every seed, by each method and each peer."""
-    cache, table = FileCache(limit), layout.table
-    known = [*(table.seeds or ["train"]), "identical"]
-    seeds = choices.seeds or tuple(known[:-1])
-    for seed in seeds:
-        if seed not in known:
-            raise BilexError(f"the suite {layout.name} has no seed {seed!r}; choose among {', '.join(known)}")
-    scripts = [(name, peer_script(name, Path(place))) for name, place in choices.peers]
-    systems = [(name, None) for name in choices.methods] + [(DEFAULT_METHOD, peer) for peer in scripts]
-    jobs = []
-    for pair in choices.pairs or pairs_there(layout, folder):
-        files = layout.resolve(folder, pair, train=False)
-        tests = {WHOLE: files.test, **{name: first_existing(folder, layout.paths(pair, name)) for name in table.tests}}
-        there = {name: path for name, path in tests.items() if path is not None}
-        for seed in seeds:
-            own, kind = with_seed(layout, folder, files, seed), "identical" if seed == "identical" else "train"
-            for name, peer in systems:
-                jobs.append(SuiteJob(Cell("translation", own, find_method(name), kind, cache), seed, there, peer))
-    return jobs
-
-
-def pairs_there(layout: Layout, folder: Path) -> tuple[str, ...]:
-    """Return the pairs of the suite whose files are there, in its order."""
-    there = layout.discover(folder)
-    listed = layout.table.pairs or there
-    return tuple(pair for pair in listed if pair in there) or layout.pairs_of("benchmark", folder)
-
-
-def with_seed(layout: Layout, folder: Path, files: PairFiles, seed: str) -> PairFiles:
-    """Return the files of a pair with the dictionary of a seed."""
-    if seed == "identical":
-        return files
-    return replace(files, train=layout.find(folder, files.name, seed if seed in layout.table.seeds else "train"))
-
-
 def run_benchmark(
     suite: str,
     folder: str | os.PathLike[str],
     output: str | os.PathLike[str],
-    choices: Choices | None = None,
     *,
+    pairs: Sequence[str] = (),
+    methods: Sequence[str] = (DEFAULT_METHOD,),
+    seeds: Sequence[str] = (),
+    peers: Sequence[tuple[str, str]] = (),
     limit: int = 200_000,
     engine: Engine | None = None,
     reporter: Reporter | None = None,
 ) -> Outcome:
-    """Run what is not finished yet, and write ``SUITE.jsonl``, ``.tsv`` and ``.md``."""
-    layout, output, searches = find_layout(folder, suite), Path(output), engine or LocalEngine()
-    jobs = plan(layout, Path(folder), choices or Choices(), limit)
-    log = output / f"{layout.name}.jsonl"
-    cells = [(job.label, job.configuration) for job in jobs]
-    results = run_grid(cells, lambda place: jobs[place].run(searches), log, reporter)
-    report = make_table(
-        layout, [row for job, result in zip(jobs, results, strict=True) for row in rows_of(job, result)]
-    )
-    files = [log, output / f"{layout.name}.tsv", output / f"{layout.name}.md"]
-    atomic_write_text(files[1], report.tsv)
-    atomic_write_text(files[2], report.text)
-    return Outcome(report, files)
+    """Run what is not finished yet, and write ``SUITE.jsonl``, ``.tsv`` and ``.md``.
+
+    Where no pairs or seeds are given, the suite decides. A peer is its name and the folder of its checkout.
+    """
+    layout = find_layout(folder, suite)
+    scripts = [(name, peer_script(name, Path(place))) for name, place in peers]
+    systems = [*((name, None) for name in methods), *((DEFAULT_METHOD, peer) for peer in scripts)]
+    cells = plan(layout, Path(folder), pairs, systems, seeds, FileCache(limit))
+    return run_experiment(layout.name, cells, partial(make_table, layout), output, engine, reporter, ending="md")
 
 
-def rows_of(job: SuiteJob, result: dict[str, Any]) -> list[Row]:
-    """Return a row for each test list."""
-    key = {"pair": job.cell.files.name, "system": job.system, "seed": job.seed}
-    if "reason" in result:
-        return [{**key, "test": WHOLE, **result}]
-    common = {name: result[name] for name in ("seed_pairs", "seconds")}
-    return [{**key, "test": name, **common, **figures} for name, figures in result["tests"].items()]
+def plan(
+    layout: Layout,
+    folder: Path,
+    pairs: Sequence[str],
+    systems: Sequence[tuple[str, tuple[str, Path] | None]],
+    seeds: Sequence[str],
+    cache: FileCache,
+) -> list[SuiteCell]:
+    """Return the cells: every pair from every seed, by each method and each peer."""
+    table, known = layout.table, [*(layout.table.seeds or ["train"]), IDENTICAL]
+    if unknown := next((seed for seed in seeds if seed not in known), None):
+        raise BilexError(f"the suite {layout.name} has no seed {unknown!r}; choose among {', '.join(known)}")
+    there = layout.discover(folder)
+    of_suite = tuple(pair for pair in table.pairs or there if pair in there)
+    cells = []
+    for pair in pairs or of_suite or layout.pairs_of("benchmark", folder):
+        files = layout.resolve(folder, pair, train=False)
+        tests = {WHOLE: files.test, **{name: first_existing(folder, layout.paths(pair, name)) for name in table.tests}}
+        lists = {name: path for name, path in tests.items() if path is not None}
+        for seed in seeds or known[:-1]:
+            kind = IDENTICAL if seed == IDENTICAL else "train"
+            own = files if seed == IDENTICAL else replace(files, train=layout.find(folder, pair, seed))
+            about: dict[str, Any] = {"suite_seed": seed, "tests": lists}
+            for name, peer in systems:
+                cells.append(SuiteCell("translation", own, find_method(name), kind, cache, **about, peer=peer))
+    return cells
 
 
 def make_table(layout: Layout, rows: list[Row]) -> Report:
@@ -210,20 +176,16 @@ def make_table(layout: Layout, rows: list[Row]) -> Report:
         for test, some in grouped(rows, lambda row: str(row["test"])).items():
             about = "" if test == WHOLE else f", {test}"
             parts.append(f"{figure.upper()}{about}\n\n{markdown(some, figure)}")
-    first = next((row for row in rows if row.get("queries")), None)
-    notes = (
-        [f"Over the covered queries ({first['covered']:,} of {first['queries']:,} for {first['pair']}), by CSLS."]
-        if first
-        else []
-    )
-    reasons = dict.fromkeys(
-        f"- {row['pair']}, seed {row['seed']}: {row['reason']}." for row in rows if row.get("reason")
-    )
+    notes = []
+    if first := next((row for row in rows if row.get("queries")), None):
+        covered = f"{first['covered']:,} of {first['queries']:,} for {first['pair']}"
+        notes.append(f"Over the covered queries ({covered}), by CSLS.")
     listed, measured = layout.table.pairs or [], dict.fromkeys(row["pair"] for row in rows)
     if len(measured) < len(listed):
         notes.append(f"{len(measured)} of the suite's {len(listed)} pairs.")
+    notes += [f"- {row['pair']}, seed {row['seed']}: {row['reason']}." for row in rows if row.get("reason")]
     title = f"{layout.name}: {layout.table.description or 'a suite'}"
-    return make_report(title, "\n\n".join(parts), rows, [*notes, *reasons], HEADER)
+    return make_report(title, "\n\n".join(parts), rows, dict.fromkeys(notes), HEADER)
 
 
 def markdown(rows: Sequence[Row], figure: str) -> str:

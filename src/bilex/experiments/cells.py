@@ -162,38 +162,41 @@ class Cell:
         left_out = held_out_words(train, self.held_out)
         return (*self.cache.pairs(self.files.test), *(pair for pair in train if pair[0] in left_out))
 
+    def run(self, engine: Engine, measure: Measure | None = None) -> dict[str, Any]:
+        """Learn and measure. A seed with too few pairs, or no covered query, is a result with a ``reason``."""
+        source, target = (self.cache.vectors(path).top(self.size) for path in (self.files.source, self.files.target))
+        train = self.cache.pairs(self.files.train) if needs_train(self.seed) else ()
+        with warnings.catch_warnings(record=True) as caught:  # they are part of the result
+            warnings.simplefilter("always", BilexWarning)
+            warnings.simplefilter("ignore", CoverageWarning)  # vocabularies of a figure are small on purpose
+            check_input(source, target, self.method)  # vectors that do not fit together are an error, not a result
+            try:
+                seed = seed_pairs(self.seed, source, target, train, draw=self.draw, held_out=self.held_out)
+            except TooFewPairs as error:
+                return {"reason": str(error)}
+            learnt = learn(prepare(source, target, seed, self.method), Context(engine))
+            measure = measure or MEASURES[self.measure]
+            measured = measure(self, (learnt.shared_space(engine)[0], learnt.source, learnt.target), engine)
+        notes = [str(warning.message) for warning in caught if issubclass(warning.category, BilexWarning)]
+        iterations = learnt.fit.iterations
+        return {
+            **measured,
+            "source_words": len(source),
+            "target_words": len(target),
+            "seed_pairs": len(seed),
+            "pairs": len(learnt.fit.matching),
+            "iterations": len(iterations),
+            "mean_cosine": iterations[-1].mean_cosine if iterations else None,
+            "stopped": learnt.fit.stopped,
+            "notes": list(dict.fromkeys(notes)),
+        }
+
+    def rows(self, result: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the row of its result in a table of all cells."""
+        return [{**self.key, **result, "cell": self}]
+
 
 Measure = Callable[[Cell, Direction, Engine], dict[str, Any]]
-
-
-def run_cell(cell: Cell, engine: Engine, measure: Measure | None = None) -> dict[str, Any]:
-    """Learn and measure. A seed with too few pairs, or no covered query, is a result with a ``reason``."""
-    source, target = (cell.cache.vectors(path).top(cell.size) for path in (cell.files.source, cell.files.target))
-    train = cell.cache.pairs(cell.files.train) if needs_train(cell.seed) else ()
-    with warnings.catch_warnings(record=True) as caught:  # they are part of the result
-        warnings.simplefilter("always", BilexWarning)
-        warnings.simplefilter("ignore", CoverageWarning)  # vocabularies of a figure are small on purpose
-        check_input(source, target, cell.method)  # vectors that do not fit together are an error, not a result
-        try:
-            seed = seed_pairs(cell.seed, source, target, train, draw=cell.draw, held_out=cell.held_out)
-        except TooFewPairs as error:
-            return {"reason": str(error)}
-        learnt = learn(prepare(source, target, seed, cell.method), Context(engine))
-        measure = measure or MEASURES[cell.measure]
-        measured = measure(cell, (learnt.shared_space(engine)[0], learnt.source, learnt.target), engine)
-    notes = [str(warning.message) for warning in caught if issubclass(warning.category, BilexWarning)]
-    iterations = learnt.fit.iterations
-    return {
-        **measured,
-        "source_words": len(source),
-        "target_words": len(target),
-        "seed_pairs": len(seed),
-        "pairs": len(learnt.fit.matching),
-        "iterations": len(iterations),
-        "mean_cosine": iterations[-1].mean_cosine if iterations else None,
-        "stopped": learnt.fit.stopped,
-        "notes": list(dict.fromkeys(notes)),
-    }
 
 
 def measure_translation(cell: Cell, side: Direction, engine: Engine) -> dict[str, Any]:

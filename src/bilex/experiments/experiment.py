@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bilex.em.context import Reporter
 from bilex.errors import BilexError, BilexWarning
 from bilex.experiments import published
-from bilex.experiments.cells import Cell, FileCache, check_seed_name, is_drawn, needs_train, run_cell
+from bilex.experiments.cells import Cell, FileCache, check_seed_name, is_drawn, needs_train
 from bilex.experiments.grid import run_grid
 from bilex.experiments.layouts import Layout, PairFiles, parse_pair
 from bilex.experiments.plots import PlotsNotInstalled, write_plot
@@ -118,7 +118,7 @@ class Setting:
         listed = ", ".join(f"{rank:,} for {pair}" for pair, rank in ranks.items())
         constraint = "Frequency constraint, most frequent words of both languages (the paper's are 40,000): "
         return (
-            f"The paper: {published.FINDINGS[self.name]}",
+            f"The paper: {published.finding(self.name)}",
             *about,
             "" if self.layout.name == PAPERS_LAYOUT else other_data + "do not compare the figures one to one.",
             f"{constraint}{listed}." if ranks else "",
@@ -141,21 +141,22 @@ def run_experiment(
     output: str | os.PathLike[str],
     engine: Engine | None = None,
     reporter: Reporter | None = None,
+    *,
+    ending: str = "txt",
 ) -> Outcome:
-    """Compute the cells that are not finished yet, and write ``NAME.jsonl``, ``.tsv``, ``.txt`` and the plots.
+    """Compute the cells that are not finished yet, and write ``NAME.jsonl``, ``.tsv``, the text and the plots.
 
     Without matplotlib the plots are left out, with a warning.
     """
     output, searches = Path(output), engine or LocalEngine()
-    log = output / f"{name}.jsonl"
+    files = [output / f"{name}.{kind}" for kind in ("jsonl", "tsv", ending)]
     jobs = [(cell.label, cell.configuration) for cell in cells]
-    results = run_grid(jobs, lambda place: run_cell(cells[place], searches), log, reporter)
-    found = report([{**cell.key, **result, "cell": cell} for cell, result in zip(cells, results, strict=True)])
-    files = [log, output / f"{name}.tsv", output / f"{name}.txt"]
+    results = run_grid(jobs, lambda place: cells[place].run(searches), files[0], reporter)
+    found = report([row for cell, result in zip(cells, results, strict=True) for row in cell.rows(result)])
     atomic_write_text(files[1], found.tsv)
     atomic_write_text(files[2], found.text)
     if found.plot:
-        plots = [output / f"{name}.{ending}" for ending in ("svg", "png")]
+        plots = [output / f"{name}.{kind}" for kind in ("svg", "png")]
         try:
             write_plot(found.plot, plots)
             files += plots

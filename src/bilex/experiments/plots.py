@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,21 +24,6 @@ PANELS_PER_ROW = 3
 PANEL_SIZE = (3.3, 2.7)  # inches
 SINGLE_WIDTH = 5.4  # inches
 MIN_SPAN = 10.0  # percent
-STYLE: dict[Any, Any] = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 5,
-    "legend.frameon": False,
-    "svg.hashsalt": "bilex",  # the same file for the same data
-    "svg.fonttype": "none",
-    "axes.titlesize": 10,
-}
 Line = Mapping[int, float]
 """Figures in percent by the size of the vocabulary."""
 
@@ -62,7 +48,7 @@ def write_plot(plot: Plot, paths: Sequence[Path]) -> None:
     except ImportError:
         raise PlotsNotInstalled("matplotlib is not installed; run `pip install 'bilex[plots]'`") from None
 
-    with mpl.rc_context({"backend": "Agg", **STYLE}):
+    with as_file(files("bilex.experiments") / "plots.mplstyle") as style, mpl.rc_context({"backend": "Agg"}, style):
         figure = draw(plot)
         for path in paths:
             kind = path.suffix.removeprefix(".")
