@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.options import command_line, force_option, json_option, print_json, quiet_option
+from bilex.cli.induce import read_side
+from bilex.cli.options import command_line, force_option, json_text, output_options, print_json
 from bilex.errors import BilexWarning
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ SHOWN = 10
     show_default=True,
     help="The format of the aligned vectors.",
 )
-@json_option
-@quiet_option
+@output_options
 @click.pass_context
 def align(
     context: click.Context,
@@ -65,16 +64,13 @@ def align(
     from bilex.runs.progress import show_progress
     from bilex.runs.summary import summarise_vectors
     from bilex.search.engines import find_engine
-    from bilex.vectors.embeddings import load, short_name
+    from bilex.vectors.embeddings import short_name
     from bilex.version import __version__
 
     place = output or f"{short_name(a)}-{short_name(b)}-aligned"
     check = partial(check_listed_replaceable, ALIGNMENT, "align")
     with run_directory(place, check, force=force) as folder, show_progress(quiet or as_json) as reporter:
-        sides = []
-        for path in (a, b):
-            reporter.stage(f"reading {path}")
-            sides.append(load(path, limit))
+        sides = [read_side(path, limit, reporter) for path in (a, b)]
         inputs = [summarise_vectors(side) for side in sides]
         reporter.stage("aligning")
         engine = find_engine("local", progress=reporter.rows)
@@ -87,7 +83,7 @@ def align(
         atomic_write_text(folder / MOVED, moved_table(moved))
         atomic_write_text(folder / REPORT, render_alignment(aligned, moved, info))
         info["checksums"] = {path.name: file_sha256(path) for path in sorted(folder.iterdir())}
-        atomic_write_text(folder / ALIGNMENT, json.dumps(info, indent=2, ensure_ascii=False) + "\n")
+        atomic_write_text(folder / ALIGNMENT, json_text(info))
     if as_json:
         print_json({"output": place, **info, "moved": [vars(word) for word in moved]})
     elif not quiet:
@@ -107,13 +103,19 @@ def vector_names(aligned: Alignment, form: str) -> tuple[str, str]:
 
 def moved_table(moved: list[MovedWord]) -> str:
     """Return the moved words as tab-separated lines."""
-    from bilex.lexicon.text import tsv_cell
+    from bilex.lexicon.text import tsv_table
 
-    lines = ["word\tchange\tcosine\told_neighbours\tnew_neighbours"]
-    for word in moved:
-        near = (" ".join(names) for names in (word.old_neighbours, word.new_neighbours))
-        lines.append("\t".join([tsv_cell(word.word), f"{word.change:.3f}", f"{word.cosine:.4f}", *map(tsv_cell, near)]))
-    return "\n".join(lines) + "\n"
+    header = ("word", "change", "cosine", "old_neighbours", "new_neighbours")
+    rows = [
+        (
+            each.word,
+            f"{each.change:.3f}",
+            f"{each.cosine:.4f}",
+            *map(" ".join, (each.old_neighbours, each.new_neighbours)),
+        )
+        for each in moved
+    ]
+    return tsv_table(header, rows)
 
 
 def print_summary(aligned: Alignment, moved: list[MovedWord], place: str) -> None:

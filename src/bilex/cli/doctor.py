@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from bilex.cli.options import json_option, print_json, quiet_option
+from bilex.cli.options import output_options, print_result
 from bilex.errors import BilexError
 
 RUN_WORDS, RUN_DIMENSION, RUN_SEED_PAIRS = 2000, 100, 200
@@ -26,8 +26,7 @@ Findings = tuple[dict[str, Any], list[str]]
 
 
 @click.command()
-@json_option
-@quiet_option
+@output_options
 def doctor(as_json: bool, quiet: bool) -> None:
     """Show what is installed and what this machine can do, and time a small run.
 
@@ -46,14 +45,10 @@ def doctor(as_json: bool, quiet: bool) -> None:
             problems.append(str(error))
         except Exception as error:  # a broken installation can raise nearly anything
             problems.append(f"{' '.join(f'{type(error).__name__}: {error}'.split())}; {remedy}")
-    if as_json:
-        print_json({"ok": not problems, "problems": problems, **facts})
-    elif not quiet:
-        lines += [f"problem   {problem}" for problem in problems] or ["all is well"]
-        click.echo("\n".join(lines))
+    lines += [f"problem   {problem}" for problem in problems] or ["all is well"]
+    print_result({"ok": not problems, "problems": problems, **facts}, lines, as_json, quiet)
     if problems:
-        more = f" (and {len(problems) - 1} more, see above)" if len(problems) > 1 else ""
-        raise BilexError(problems[0] + more)
+        raise BilexError(problems[0] + f" (and {len(problems) - 1} more, see above)" * (len(problems) > 1))
 
 
 def versions() -> Findings:

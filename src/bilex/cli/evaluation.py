@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bilex.cli.options import (
-    json_option,
-    min_probability_option,
-    print_json,
-    quiet_option,
-    retrieval_option,
-    reverse_option,
-    run_argument,
-)
+from bilex.cli import options
 from bilex.cli.terminal import echo
 from bilex.methods import SET_THRESHOLD
 
@@ -32,10 +24,10 @@ gold_argument = click.argument("gold", type=click.Path(path_type=str))
 
 
 @click.command()
-@run_argument
+@options.run_argument
 @gold_argument
-@retrieval_option("model")
-@reverse_option
+@options.retrieval_option("model")
+@options.reverse_option
 @click.option(
     "--convention",
     type=click.Choice(["covered", "all", "pairs"]),
@@ -43,10 +35,9 @@ gold_argument = click.argument("gold", type=click.Path(path_type=str))
     show_default=True,
     help="What p@k and mrr are over: covered queries, all queries, or covered pairs, each a case of its own.",
 )
-@min_probability_option("How probable the translations in a set are at least.", default=SET_THRESHOLD)
+@options.min_probability_option("How probable the translations in a set are at least.", default=SET_THRESHOLD)
 @click.option("--lemmas", metavar="LANG", help="The language of the answers, if the run was made without its lemmas.")
-@json_option
-@quiet_option
+@options.output_options
 def evaluate(run: str, gold: str, as_json: bool, quiet: bool, **choices: Any) -> None:
     """Score RUN against the dictionary GOLD, whose first words are the queries.
 
@@ -57,11 +48,11 @@ def evaluate(run: str, gold: str, as_json: bool, quiet: bool, **choices: Any) ->
     """
     with load_runs(quiet or as_json, run) as (engine, [loaded]):
         figures = loaded.evaluate(gold, engine=engine, **choices).figures()
-    print_json(figures) if as_json else print_figures(figures)
+    options.print_json(figures) if as_json else print_figures(figures)
 
 
 @click.command()
-@run_argument
+@options.run_argument
 @click.argument("pairs", type=click.Path(path_type=str))
 @click.option(
     "--missing",
@@ -71,9 +62,8 @@ def evaluate(run: str, gold: str, as_json: bool, quiet: bool, **choices: Any) ->
     help="Pairs with a term that has no vector: leave them out, or score them 0.",
 )
 @click.option("--fold-case", is_flag=True, help="Look up terms that are not found again, ignoring case.")
-@reverse_option
-@json_option
-@quiet_option
+@options.reverse_option
+@options.output_options
 def similarity(run: str, pairs: str, missing: str, as_json: bool, quiet: bool, **choices: Any) -> None:
     """Correlate RUN's cosines with the scores in PAIRS.
 
@@ -86,7 +76,7 @@ def similarity(run: str, pairs: str, missing: str, as_json: bool, quiet: bool, *
     score = Run.load(run).similarity(pairs, **choices)
     figures = score.figures(missing)
     if as_json:
-        print_json(figures)
+        options.print_json(figures)
     else:
         ways = {way: figures.pop(way) for way in ("skip", "zero")}
         figures |= {f"{name}_{way}": found[name] for way, found in ways.items() for name in ("spearman", "pearson")}
@@ -96,14 +86,13 @@ def similarity(run: str, pairs: str, missing: str, as_json: bool, quiet: bool, *
 
 
 @click.command()
-@run_argument
+@options.run_argument
 @click.argument("gold", type=click.Path(path_type=str), required=False)
 @click.option("-k", default=20, show_default=True, type=click.IntRange(1), help="Neighbours of each query.")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(0), help="Hubs to list.")
-@retrieval_option("nn")
-@reverse_option
-@json_option
-@quiet_option
+@options.retrieval_option("nn")
+@options.reverse_option
+@options.output_options
 def hubness(run: str, gold: str | None, top: int, as_json: bool, quiet: bool, **choices: Any) -> None:
     """Count how often each target word of RUN is among the k nearest neighbours of a query.
 
@@ -113,7 +102,7 @@ def hubness(run: str, gold: str | None, top: int, as_json: bool, quiet: bool, **
     with load_runs(quiet or as_json, run) as (engine, [loaded]):
         figures = loaded.hubness(gold, engine=engine, **choices).figures(top)
     if as_json:
-        print_json(figures)
+        options.print_json(figures)
         return
     hubs = figures.pop("hubs")
     print_figures(figures, width=10)
@@ -127,13 +116,12 @@ def hubness(run: str, gold: str | None, top: int, as_json: bool, quiet: bool, **
 @click.argument("run_a", type=click.Path(path_type=str))
 @click.argument("run_b", type=click.Path(path_type=str))
 @gold_argument
-@retrieval_option("nn")
-@reverse_option
+@options.retrieval_option("nn")
+@options.reverse_option
 @click.option("--all", "wrong", is_flag=True, help="Also list the words where both are wrong, but differ.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="List at most N words.")
 @click.option("--tsv", "as_tsv", is_flag=True, help="The list as tab-separated values; the summary goes to stderr.")
-@json_option
-@quiet_option
+@options.output_options
 def compare(
     run_a: str,
     run_b: str,
@@ -150,7 +138,7 @@ def compare(
     Lists the words whose first answers differ and where at least one is right, in RUN_A's order of frequency. Only
     queries that both runs cover count. The p-value is that of the exact two-sided McNemar test.
     """
-    from bilex.lexicon.text import tsv_cell
+    from bilex.lexicon.text import tsv_table
 
     if as_tsv and as_json:
         raise click.UsageError("--tsv and --json exclude each other", click.get_current_context())
@@ -159,13 +147,13 @@ def compare(
     figures, differing = compared.figures(), compared.differing(wrong=wrong)
     words = differing[:limit]
     if as_json:
-        print_json({**figures, "words": [{**asdict(word), "right": word.right} for word in words]})
+        options.print_json({**figures, "words": [{**asdict(word), "right": word.right} for word in words]})
         return
     if not quiet:
         click.echo(comparison_summary(figures, run_a, run_b, len(words), len(differing)), err=as_tsv)
     rows = [TABLE_HEADER, *((word.query, ", ".join(word.gold), word.a, word.b, word.right) for word in words)]
     if as_tsv:
-        echo("\n".join("\t".join(map(tsv_cell, row)) for row in rows), wrap=False)
+        echo(tsv_table(rows[0], rows[1:]).rstrip("\n"), wrap=False)
     elif words:
         if not quiet:
             click.echo()

@@ -1,4 +1,4 @@
-"""``bilex reproduce``, a table or figure of the paper, and ``bilex sweep``, a grid of your own."""
+"""``bilex reproduce``, a table or figure of the paper, ``bilex sweep``, a grid of your own, and ``bilex benchmark``."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bilex.cli.interrupts import exit_message
-from bilex.cli.options import json_option, print_json, quiet_option, wrong_usage
+from bilex.cli.options import output_options, print_json, wrong_usage
 
 if TYPE_CHECKING:
     from bilex.em.context import Reporter
-    from bilex.experiments.reporting import Report
+    from bilex.experiments.experiment import Outcome
 
 PAPER_EXPERIMENTS = ("table1", "table2", "table3", "table4", "table5", "fig2", "fig3")
 
@@ -55,8 +55,7 @@ def split_sizes(context: click.Context, parameter: click.Parameter, value: str |
 @click.option("--limit", type=click.IntRange(1), default=200_000, show_default=True, help="Words to read of each file.")
 @click.option("--max-rank", type=click.IntRange(1), metavar="N", help="The frequency constraint of ruder2018-freq.")
 @click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Draws of the 25 pairs.")
-@json_option
-@quiet_option
+@output_options
 def reproduce(
     name: str, data: str, layout: str | None, output: str, limit: int, as_json: bool, quiet: bool, **choices: Any
 ) -> None:
@@ -71,15 +70,14 @@ def reproduce(
     with wrong_usage():
         options = Options(**choices)
     with grid_progress(f"bilex reproduce {name}", output, name, quiet or as_json) as reporter:
-        report, files = run(name, data, output, layout=layout, options=options, limit=limit, reporter=reporter)
-    print_report(report, files, {"experiment": name, "data": data}, as_json, quiet)
+        outcome = run(name, data, output, layout=layout, options=options, limit=limit, reporter=reporter)
+    print_outcome(outcome, {"experiment": name, "data": data}, as_json, quiet)
 
 
 @click.command()
 @click.argument("config", type=click.Path())
 @click.option("-o", "--output", default="swept", show_default=True, metavar="OUT", help="The directory to write.")
-@json_option
-@quiet_option
+@output_options
 def sweep(config: str, output: str, as_json: bool, quiet: bool) -> None:
     """Run the grid that the TOML file CONFIG describes: a table and its plot.
 
@@ -99,8 +97,8 @@ def sweep(config: str, output: str, as_json: bool, quiet: bool) -> None:
 
     grid = read_sweep(config)
     with grid_progress(f"bilex sweep {config}", output, grid.name, quiet or as_json) as reporter:
-        report, files = run_experiment(grid.name, grid.cells(), grid.report, output, reporter=reporter)
-    print_report(report, files, {"config": config}, as_json, quiet)
+        outcome = run_experiment(grid.name, grid.cells(), grid.report, output, reporter=reporter)
+    print_outcome(outcome, {"config": config}, as_json, quiet)
 
 
 @contextlib.contextmanager
@@ -115,9 +113,9 @@ def grid_progress(command: str, output: str, name: str, quiet: bool) -> Iterator
         yield reporter
 
 
-def print_report(report: Report, files: list[Path], about: dict[str, object], as_json: bool, quiet: bool) -> None:
+def print_outcome(outcome: Outcome, about: dict[str, object], as_json: bool, quiet: bool) -> None:
     """Print the report, as text or as one JSON object."""
-    names = [str(path) for path in files]
+    report, names = outcome.report, [str(path) for path in outcome.files]
     if as_json:
         print_json({**about, "title": report.title, "rows": report.rows, "notes": report.notes, "files": names})
         return
@@ -152,8 +150,7 @@ def split_peers(
     metavar="vecmap=PATH|rcsls=PATH",
     help="Also run a checkout that you have, as a program of its own. Several times for several.",
 )
-@json_option
-@quiet_option
+@output_options
 def benchmark(suite: str, data: str, output: str, limit: int, as_json: bool, quiet: bool, **choices: Any) -> None:
     """Run a published suite on the data in DIR: a table to paste.
 
@@ -164,5 +161,5 @@ def benchmark(suite: str, data: str, output: str, limit: int, as_json: bool, qui
 
     command = f"bilex benchmark {suite} --data {data}"
     with grid_progress(command, output, Path(suite).stem, quiet or as_json) as reporter:
-        report, files = run_benchmark(suite, data, output, limit=limit, reporter=reporter, **choices)
-    print_report(report, files, {"suite": suite, "data": data}, as_json, quiet)
+        outcome = run_benchmark(suite, data, output, limit=limit, reporter=reporter, **choices)
+    print_outcome(outcome, {"suite": suite, "data": data}, as_json, quiet)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
-from bilex.cli.options import json_option, print_json, quiet_option
+from bilex.cli.options import output_options, print_result
 
 
 @click.command()
 @click.argument("name", metavar="OWNER/NAME[@REVISION][/FILE]")
-@json_option
-@quiet_option
+@output_options
 def fetch(name: str, as_json: bool, quiet: bool) -> None:
     """Download the vectors of a repository of the Hugging Face hub.
 
@@ -21,20 +22,10 @@ def fetch(name: str, as_json: bool, quiet: bool) -> None:
     from bilex.vectors.hub import SCHEME, HubName, fetch_model
 
     if quiet or as_json:
-        silence_bars()
+        os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
     fetched = fetch_model(name)
-    if as_json:
-        print_json({"name": fetched.name, "commit": fetched.commit, "path": str(fetched.path)})
-    elif not quiet:
-        parsed = HubName.parse(name)
-        short = f"{SCHEME}{parsed.repository}" + (f"/{parsed.file}" if parsed.file else "")
-        click.echo(f"{fetched.path}\ncommit {fetched.commit}; use it as {short}, or pinned as {fetched.name}")
-
-
-def silence_bars() -> None:
-    """Keep huggingface-hub from drawing progress bars."""
-    try:
-        from huggingface_hub.utils import disable_progress_bars
-    except ImportError:
-        return  # the command will say so
-    disable_progress_bars()
+    parsed = HubName.parse(name)
+    short = f"{SCHEME}{parsed.repository}" + (f"/{parsed.file}" if parsed.file else "")
+    lines = [str(fetched.path), f"commit {fetched.commit}; use it as {short}, or pinned as {fetched.name}"]
+    about = {"name": fetched.name, "commit": fetched.commit, "path": str(fetched.path)}
+    print_result(about, lines, as_json, quiet)

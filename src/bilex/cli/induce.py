@@ -15,7 +15,6 @@ import msgspec
 
 from bilex.cli import options as shared
 from bilex.cli.interrupts import exit_message, exit_promptly_on_signal
-from bilex.cli.terminal import echo
 from bilex.errors import BilexError, BilexWarning, InputError, NothingMatchedWarning
 from bilex.methods import DEFAULT_METHOD, METHODS, PAPER, Method, find_method
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from bilex.runs.checkpoints import Checkpoint
     from bilex.runs.run import Run
     from bilex.search.engine import Engine
+    from bilex.vectors.embeddings import Embeddings
 
 BAD_VERDICT = 3  # the exit code of a run that is complete, but not to be trusted
 CHOICES = {  # what a method decided by itself, in words
@@ -82,8 +82,7 @@ ANEW = ("src", "trg", "seed", "engine", "report", "reuse", "threads", "strict", 
 @click.option("--reuse/--no-reuse", default=True, help="Start searches and matchings from the last ones; same lexicon.")
 @click.option("--threads", type=click.IntRange(1), metavar="N", help="Worker threads.  [default: all cores]")
 @shared.strict_option
-@shared.json_option
-@shared.quiet_option
+@shared.output_options
 @click.pass_context
 def induce(
     context: click.Context,
@@ -134,11 +133,8 @@ def induce(
             write_report(run, folder / REPORT, engine, place)
         run.write(folder)
     exit_message.finished = True
-    if as_json:
-        shared.print_json({"run": place, **run.info})
-    elif not quiet:
-        for line in summary_lines(run, place, report=job.report):
-            echo(line)
+    lines = summary_lines(run, place, report=job.report)
+    shared.print_result({"run": place, **run.info}, lines, as_json, quiet)
     level = run.info["verdict"]["level"]
     if level == "failed" and (quiet or as_json):
         warnings.warn(f"{place}: {' '.join(verdict_lines(run))}", BilexWarning, stacklevel=1)
@@ -223,7 +219,6 @@ def carry_out(
     from bilex.induction import induce as learn
     from bilex.numerics.compilation import compiled
     from bilex.seeds.seed import UNSUPERVISED, check_seed
-    from bilex.vectors.embeddings import load
 
     warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place
     check_seed(job.seed)
@@ -232,15 +227,20 @@ def carry_out(
     if needed:
         first = ", and up to a minute more to compile the kernels, this first time" if compiled else ""
         reporter.note(f"this needs {needed}{first}")
-    reporter.stage(f"reading {Path(job.src).name}")
-    source = load(job.src, job.limit)
-    reporter.stage(f"reading {Path(job.trg).name}")
-    target = load(job.trg, job.limit)
+    source, target = (read_side(path, job.limit, reporter) for path in (job.src, job.trg))
     how: dict[str, Any] = {"complete": job.complete, "engine": engine, "reuse": job.reuse, "reporter": reporter}
     run = learn(source, target, job.seed, job.method, checkpoint=checkpoint, resume=resume, overwrite=True, **how)
     run.info["estimate"] = needed.summary() if needed else None
     run.info["command"] = job.command
     return run
+
+
+def read_side(path: str, limit: int, reporter: Reporter) -> Embeddings:
+    """Read the vectors of one language."""
+    from bilex.vectors.embeddings import load
+
+    reporter.stage(f"reading {Path(path).name}")
+    return load(path, limit)
 
 
 def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> Callable[[Checkpoint], None]:

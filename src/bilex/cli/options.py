@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -17,7 +17,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 MAX_NUMBER = (1 << 63) - 1
 
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no summary; warnings and errors only.")
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
 force_option = click.option("--force", is_flag=True, help="Replace what bilex wrote there before.")
 strict_option = click.option(
     "--strict", is_flag=True, help="Exit with 3 for a doubtful lexicon too, not only a failed one."
@@ -45,6 +44,12 @@ def min_probability_option(text: str, default: float | None = None) -> Callable[
 
 
 run_argument = click.argument("run", type=click.Path(path_type=str))
+
+
+def output_options(command: Command) -> Command:
+    """Let the user choose JSON, or no progress and no summary; `print_result` prints accordingly."""
+    as_json = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
+    return as_json(quiet_option(command))
 
 
 def method_options(command: Command) -> Command:
@@ -136,6 +141,20 @@ def is_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
+def json_text(data: Mapping[str, Any]) -> str:
+    """Return data as JSON for files and for the terminal."""
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def print_json(data: Mapping[str, Any]) -> None:
     """Print one JSON object on stdout."""
-    echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False), wrap=False)
+    echo(json_text(data).rstrip("\n"), wrap=False)
+
+
+def print_result(data: Mapping[str, Any], lines: Iterable[str], as_json: bool, quiet: bool) -> None:
+    """Print the result of a command as JSON, or in lines for people, or not at all."""
+    if as_json:
+        print_json(data)
+    elif not quiet:
+        for line in lines:
+            echo(line)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from bilex.cli.options import json_option, print_json, quiet_option, run_argument
+from bilex.cli.options import output_options, print_result, run_argument
 
 REQUIRED_FIELDS = {"version", "configuration", "inputs", "threads", "stopped", "seconds", "iterations"}
 
@@ -15,8 +15,7 @@ REQUIRED_FIELDS = {"version", "configuration", "inputs", "threads", "stopped", "
 @click.command()
 @run_argument
 @click.option("-o", "--output", metavar="FILE", help="The page to write.  [default: RUN/report.html]")
-@json_option
-@quiet_option
+@output_options
 def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
     """Write a page that shows RUN and says whether its lexicon looks sound, doubtful or failed.
 
@@ -39,10 +38,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
         verdict = loaded.verdict
         place = output or str(Path(run) / REPORT)
         write_report(loaded, place, find_engine("local", progress=reporter.rows), run)
-    if as_json:
-        print_json({"report": place, "verdict": verdict.summary(), "figures": asdict(verdict.figures)})
-    elif not quiet:
-        click.echo(f"{verdict.headline}. {' '.join(verdict.reasons)}")
-        if verdict.level != SOUND:
-            click.echo(f"next: {' '.join(verdict.advice)}")
-        click.echo(f"report: {place}")
+    lines = [f"{verdict.headline}. {' '.join(verdict.reasons)}"]
+    lines += [f"next: {' '.join(verdict.advice)}"] if verdict.level != SOUND else []
+    about = {"report": place, "verdict": verdict.summary(), "figures": asdict(verdict.figures)}
+    print_result(about, [*lines, f"report: {place}"], as_json, quiet)

@@ -7,16 +7,7 @@ import warnings
 
 import click
 
-from bilex.cli.options import (
-    is_given,
-    json_option,
-    min_probability_option,
-    print_json,
-    quiet_option,
-    retrieval_option,
-    reverse_option,
-    run_argument,
-)
+from bilex.cli import options
 from bilex.cli.terminal import echo
 from bilex.errors import BilexError, BilexWarning, InputError
 
@@ -24,20 +15,19 @@ SCORES = {"model": "weight (in nats)", "csls": "CSLS", "nn": "cosine"}
 
 
 @click.command()
-@run_argument
+@options.run_argument
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option("-k", default=5, show_default=True, type=click.IntRange(1), help="Translations per word.")
-@min_probability_option("All translations that are right with at least this probability, instead of -k.")
-@retrieval_option("model")
-@reverse_option
+@options.min_probability_option("All translations that are right with at least this probability, instead of -k.")
+@options.retrieval_option("model")
+@options.reverse_option
 @click.option(
     "--subwords",
     type=click.Path(),
     metavar="MODEL",
     help="The fastText model of the words' language, for words that have no vector.",
 )
-@json_option
-@quiet_option
+@options.output_options
 @click.pass_context
 def translate(
     context: click.Context,
@@ -61,7 +51,7 @@ def translate(
 
     if min_probability is not None:
         for name in ("k", "retrieval"):
-            if is_given(context, name) and (name == "k" or retrieval != "model"):
+            if options.is_given(context, name) and (name == "k" or retrieval != "model"):
                 option = "-k" if name == "k" else f"--retrieval {retrieval}"
                 raise click.UsageError(f"--min-probability and {option} exclude each other", context)
     if not words:
@@ -81,7 +71,7 @@ def translate(
     pairs = list(zip(words, answers, strict=True))
     listed = describe_missing(missing, vocabulary)
     if as_json:
-        print_json({"translations": {word: [vars(answer) for answer in found] for word, found in pairs}})
+        options.print_json({"translations": {word: [vars(answer) for answer in found] for word, found in pairs}})
     else:
         if sys.stdout.isatty() and not quiet:
             likely = ", probability that it is right" if learnt.candidates is not None else ""

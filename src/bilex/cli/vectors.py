@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from bilex.cli.options import json_option, print_json, quiet_option
+from bilex.cli.options import output_options, print_result
 
 ENDINGS = (".vec", ".vec.gz", ".txt", ".bin", ".safetensors")
 
@@ -22,8 +22,7 @@ ENDINGS = (".vec", ".vec.gz", ".txt", ".bin", ".safetensors")
 @click.option(
     "--at-spaces", is_flag=True, help="The text is cut into words already: whatever is between spaces is one."
 )
-@json_option
-@quiet_option
+@output_options
 def vectors(corpus: tuple[str, ...], output: str, as_json: bool, quiet: bool, **settings: int | None) -> None:
     """Train word vectors from the text files CORPUS, plain or gzipped.
 
@@ -43,11 +42,9 @@ def vectors(corpus: tuple[str, ...], output: str, as_json: bool, quiet: bool, **
         reporter.stage(f"writing {output}")
         trained.vectors.save(output)
     made, training = trained.vectors, trained.training
-    if as_json:
-        sizes = {"tokens": trained.tokens, "types": trained.types, "words": len(made)}
-        print_json({"output": output, **sizes, **asdict(training)})
-    elif not quiet:
-        click.echo(
-            f"{trained.tokens:,} words of text, {trained.types:,} different; {len(made):,} of them at least "
-            f"{training.min_count} times, in {made.dimension} dimensions ({training.epochs} passes): {output}"
-        )
+    sizes = {"tokens": trained.tokens, "types": trained.types, "words": len(made)}
+    line = (
+        f"{trained.tokens:,} words of text, {trained.types:,} different; {len(made):,} of them at least "
+        f"{training.min_count} times, in {made.dimension} dimensions ({training.epochs} passes): {output}"
+    )
+    print_result({"output": output, **sizes, **asdict(training)}, [line], as_json, quiet)

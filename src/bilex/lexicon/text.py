@@ -17,6 +17,11 @@ def tsv_cell(word: str) -> str:
     return word.translate(SEPARATORS)
 
 
+def tsv_table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    """Return tab-separated values with a header."""
+    return "".join("\t".join(tsv_cell(str(cell)) for cell in row) + "\n" for row in (header, *rows))
+
+
 def xml_safe(word: str) -> str:
     """Replace characters that neither XML nor HTML can hold by U+FFFD."""
     return NOT_XML.sub("\ufffd", tsv_cell(word))

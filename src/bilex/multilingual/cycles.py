@@ -15,7 +15,7 @@ import numpy as np
 
 from bilex.files.atomic import atomic_write_text
 from bilex.lexicon.lexicon import Lexicon
-from bilex.lexicon.text import tsv_cell
+from bilex.lexicon.text import tsv_table
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices
 from bilex.vectors.embeddings import Embeddings
@@ -44,12 +44,12 @@ class Cycles:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a table with a line for each entry; the shares of an untested entry are empty."""
-        lines = ["\t".join(CYCLES_HEADER)]
         columns = (self.tested.tolist(), self.agreed.tolist(), self.agreement.tolist(), self.closeness.tolist())
-        for s, t, tested, agreed, *shares in zip(self.source, self.target, *columns, strict=True):
-            figures = (f"{share:.6f}" if tested else "" for share in shares)
-            lines.append("\t".join((tsv_cell(s), tsv_cell(t), str(tested), str(agreed), *figures)))
-        atomic_write_text(path, "\n".join(lines) + "\n")
+        rows = (
+            (source, target, tested, agreed, *(f"{share:.6f}" if tested else "" for share in shares))
+            for source, target, tested, agreed, *shares in zip(self.source, self.target, *columns, strict=True)
+        )
+        atomic_write_text(path, tsv_table(CYCLES_HEADER, rows))
 
 
 @dataclass(frozen=True)
