@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +10,7 @@ import numpy as np
 
 from bilex.evaluation.alignment import Alignment, MovedWord
 from bilex.report.charts import Chart, Series
-from bilex.report.page import make_environment, read_resource
+from bilex.report.page import render
 from bilex.report.words import guess_language
 
 MAX_MOVED_SHOWN = 200
@@ -21,21 +19,15 @@ BIN = 0.05
 
 def render_alignment(aligned: Alignment, moved: Sequence[MovedWord], info: Mapping[str, Any]) -> str:
     """Return the page as HTML; the same alignment gives the same bytes."""
-    style = read_resource("style.css")
-    return (
-        make_environment()
-        .from_string(read_resource("chart.html") + read_resource("alignment.html"))
-        .render(
-            aligned=aligned,
-            moved=moved[:MAX_MOVED_SHOWN],
-            info=info,
-            names=[side.name or label for side, label in ((aligned.source, "a"), (aligned.target, "b"))],
-            language=guess_language(aligned.source.name),
-            chart=cosine_chart(aligned),
-            command=shlex.join(info["command"]),
-            style=style,
-            style_hash=base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii"),
-        )
+    return render(
+        "alignment.html",
+        aligned=aligned,
+        moved=moved[:MAX_MOVED_SHOWN],
+        info=info,
+        names=[side.name or label for side, label in ((aligned.source, "a"), (aligned.target, "b"))],
+        language=guess_language(aligned.source.name),
+        chart=cosine_chart(aligned),
+        command=shlex.join(info["command"]),
     )
 
 

@@ -40,68 +40,59 @@ def render_report(run: Run, engine: Engine | None = None, name: str = "", lexico
     limited = bool(method["self_learning"]) and max(verdict.figures.seen) < max(len(run.source), len(run.target))
     match_all, confident = bool(method["match_all"]) or not limited, run.lexicon.confidence is not None and len(pairs)
     shown = (len(run.source), len(run.target)) if match_all else verdict.figures.seen
-    headline = run.headline
     names = run.source.name or "source", run.target.name or "target"
     source, target = (
         {"label": name, "language": guess_language(side.name), "words": len(side)}
         for name, side in zip(names, (run.source, run.target), strict=True)
     )
-    style = read_resource("style.css")
     gaps = [each["certificate_gap"] for each in info["iterations"]]
-    proved = bool(gaps) and all(gap is not None for gap in gaps)
     command, recorded = reproduce.repeating_command(info)
-    return (
-        make_environment()
-        .from_string(read_resource("chart.html") + read_resource("page.html"))
-        .render(
-            info=info,
-            source=source,
-            target=target,
-            verdict=verdict,
-            style=style,
-            style_hash=base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii"),
-            proved=proved,
-            iteration_charts=contents.iteration_charts(info["iterations"]),
-            table_end=ITERATION_TABLE_END,
-            lexicon=lexicon,
-            made=str(info.get("made", ""))[:10],
-            headline=headline[0].upper() + headline[1:],
-            advice=reproduce.next_steps(verdict.advice, name, info),
-            reviewed=reproduce.count_reviewed(info),
-            entries=len(pairs),
-            seen=max(verdict.figures.seen) if limited else None,
-            match_all=match_all,
-            evidence=bool(method["evidence"]),
-            left_out=info.get("confidence", {}).get("listed_of", len(run.lexicon)) - len(run.lexicon),
-            confidence_chart=contents.confidence_chart(pairs) if confident else None,
-            matched_chart=contents.matched_chart(pairs, shown, names),
-            target_hubs=contents.hub_words(space.source_nearest, run.target.words, run.source.words),
-            source_hubs=contents.hub_words(space.target_nearest, run.source.words, run.target.words),
-            samples=contents.entry_samples(pairs),
-            expected=run.expected_precision if confident else None,
-            doubts=contents.doubtful_entries(run, pairs, engine or LocalEngine()),
-            command=command,
-            recorded=recorded,
-            inputs=reproduce.inputs(info),
-            settings=reproduce.settings(info),
-            circumstances=reproduce.circumstances(info),
-        )
+    return render(
+        "page.html",
+        info=info,
+        source=source,
+        target=target,
+        verdict=verdict,
+        proved=bool(gaps) and all(gap is not None for gap in gaps),
+        iteration_charts=contents.iteration_charts(info["iterations"]),
+        table_end=ITERATION_TABLE_END,
+        lexicon=lexicon,
+        made=str(info.get("made", ""))[:10],
+        headline=run.headline[0].upper() + run.headline[1:],
+        advice=reproduce.next_steps(verdict.advice, name, info),
+        reviewed=reproduce.count_reviewed(info),
+        entries=len(pairs),
+        seen=max(verdict.figures.seen) if limited else None,
+        match_all=match_all,
+        evidence=bool(method["evidence"]),
+        left_out=info.get("confidence", {}).get("listed_of", len(run.lexicon)) - len(run.lexicon),
+        confidence_chart=contents.confidence_chart(pairs) if confident else None,
+        matched_chart=contents.matched_chart(pairs, shown, names),
+        target_hubs=contents.hub_words(space.source_nearest, run.target.words, run.source.words),
+        source_hubs=contents.hub_words(space.target_nearest, run.source.words, run.target.words),
+        samples=contents.entry_samples(pairs),
+        expected=run.expected_precision if confident else None,
+        doubts=contents.doubtful_entries(run, pairs, engine or LocalEngine()),
+        command=command,
+        recorded=recorded,
+        inputs=reproduce.inputs(info),
+        settings=reproduce.settings(info),
+        circumstances=reproduce.circumstances(info),
     )
 
 
-def read_resource(name: str) -> str:
-    """Read a file of this package."""
-    return (files("bilex.report") / name).read_text("utf-8")
-
-
-def make_environment() -> Environment:
-    """Return a template engine that escapes everything and raises on an undefined name."""
+def render(template: str, **values: Any) -> str:
+    """Return a page from a template that escapes everything and raises on an undefined name."""
+    chart, page, style = (
+        (files("bilex.report") / name).read_text("utf-8") for name in ("chart.html", template, "style.css")
+    )
     made = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=finalize
     )
     made.filters.update(visible=make_visible, number=format_number, percent=format_percent, code=mark_code)
     made.filters["file_name"] = reproduce.without_folders
-    return made
+    style_hash = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
+    return made.from_string(chart + page).render(values, style=style, style_hash=style_hash)
 
 
 def mark_code(sentence: str) -> Markup:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from bilex.web.explorer import Explorer
 
 MAX_LISTED_CHANGES = 500
+MAX_END = 5  # seconds that a process may take to end
+EXPLORE = ("-m", "bilex", "explore", "--no-browser", "--port", "0", "-q")
 
 
 class Retraining:
@@ -62,12 +64,11 @@ class Retraining:
             progress = self.explorer.progress()
             if not progress["reviewed"] and not progress["added"]:
                 raise BilexError("nothing is reviewed yet; accept, reject or correct some entries first")
-            if self._opened is not None and self._opened.poll() is None:
-                self._opened.terminate()
-                self._opened.wait()
-            self._opened, self._place = None, claim_next_run(self.explorer.folder.resolve())
+            end(self._opened)
+            folder = self.explorer.folder.resolve()
+            self._opened, self._place = None, claim_next_run(folder)
             place = self._place
-            command = [sys.executable, "-m", "bilex.web.retraining", str(self.explorer.folder.resolve()), str(place)]
+            command = [sys.executable, "-m", "bilex.web.retraining", str(folder), str(place)]
             self._process = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)
             self._state = {"state": "running", "run": place.name, "stage": "reading", "done": 0.0}
             threading.Thread(target=self._follow, args=(self._process, place), daemon=True).start()
@@ -79,17 +80,7 @@ class Retraining:
             if self._state["state"] != "done" or self._place is None:
                 raise BilexError("there is no new run to open; learn again first")
             if self._opened is None or self._opened.poll() is not None:
-                command = [
-                    sys.executable,
-                    "-m",
-                    "bilex",
-                    "explore",
-                    str(self._place),
-                    "--no-browser",
-                    "--port",
-                    "0",
-                    "-q",
-                ]
+                command = [sys.executable, *EXPLORE, str(self._place)]
                 self._opened = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
                 assert self._opened.stdout is not None
                 self._address = self._opened.stdout.readline().decode().strip()
@@ -101,16 +92,8 @@ class Retraining:
         """Stop the processes; what the retraining was writing is removed."""
         with self._lock:
             process, opened = self._process, self._opened
-        if opened is not None and opened.poll() is None:
-            opened.terminate()
-            opened.wait()
-        if process is not None and process.poll() is None:
-            process.terminate()
-            try:
-                process.wait(2)
-            except TimeoutExpired:
-                process.kill()
-                process.wait()
+        end(opened)
+        if end(process):
             self._release()
 
     def _release(self) -> None:
@@ -139,6 +122,19 @@ class Retraining:
             self._release()
             with self._lock:
                 self._state = {"state": "failed", "error": str(error)}
+
+
+def end(process: Popen[bytes] | None) -> bool:
+    """End a process if it is running, and return whether it was."""
+    if process is None or process.poll() is not None:
+        return False
+    process.terminate()
+    try:
+        process.wait(MAX_END)
+    except TimeoutExpired:
+        process.kill()
+        process.wait()
+    return True
 
 
 def claim_next_run(place: Path) -> Path:
