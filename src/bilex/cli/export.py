@@ -6,12 +6,13 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from bilex.cli.options import min_confidence_option, min_probability_option, quiet_option, run_argument
+from bilex.cli.options import is_given, min_confidence_option, min_probability_option, quiet_option, run_argument
 from bilex.errors import BilexError
 from bilex.lexicon.formats import FORMATS
 
@@ -85,9 +86,9 @@ def export(
     from bilex.runs.progress import show_progress
     from bilex.runs.run import Run
 
-    check_options(run, form, output, side, reviewed, group_by_lemma, min_confidence, min_probability)
-    if vectors is not None and (form not in VECTOR_FORMATS or side not in ("source", "target")):
-        raise click.UsageError("--vectors needs --format vec, bin or safetensors, and --side source or target")
+    context = click.get_current_context()
+    if problem := find_problem(context):
+        raise click.UsageError(problem, context)
     with show_progress(quiet) as reporter:
         reporter.stage("reading")
         loaded = Run.load(run)
@@ -111,39 +112,28 @@ def export(
             click.echo(name)
 
 
-def check_options(
-    run: str,
-    form: str,
-    output: str | None,
-    side: str | None,
-    reviewed: bool,
-    group_by_lemma: bool,
-    min_confidence: float,
-    min_probability: float | None,
-) -> None:
-    """Raise a usage error if options do not go together."""
-    problem = None
-    chosen = {"reviewed": reviewed, "group-by-lemma": group_by_lemma, "min-confidence": min_confidence}
-    chosen["min-probability"] = min_probability is not None
-    given = [f"--{name}" for name, value in chosen.items() if value]
-    if min_confidence and min_probability is not None:
-        problem = "--min-confidence and --min-probability exclude each other"
-    elif form in VECTOR_FORMATS:
-        endings = VECTOR_FORMATS[form]
-        if given:
-            problem = f"{given[0]} is for lexicons, and {form} is not"
-        elif output is None:
-            problem = f"{form} is not for a terminal; name a file with -o"
-        elif not output.lower().endswith(endings) or Path(output).name.lower() in endings:
-            problem = f"{output}: the name of a {form} file ends in {', '.join(endings)}"
-    elif side is not None:
-        problem = f"--side is for vectors, and {form} is a lexicon"
-    elif output is None and (FORMATS[form].endings or not FORMATS[form].is_text):
-        problem = f"{form} is not for a terminal; name a file with -o"
+def find_problem(context: click.Context) -> str | None:
+    """Return why options do not go together, if they do not."""
+    given = context.params
+    run, form, output = given["run"], given["form"], given["output"]
+    for_lexicons = ("reviewed", "group_by_lemma", "min_confidence", "min_probability")
+    chosen = [name for name in for_lexicons if is_given(context, name)]
     if output is not None and Path(output).resolve().parent == Path(run).resolve():
-        problem = f"{output}: a run holds only its own files; choose a place outside {run}"
-    if problem is not None:
-        raise click.UsageError(problem, click.get_current_context())
+        return f"{output}: a run holds only its own files; choose a place outside {run}"
+    if given["vectors"] is not None and (form not in VECTOR_FORMATS or given["side"] not in ("source", "target")):
+        return "--vectors needs --format vec, bin or safetensors, and --side source or target"
+    if given["min_confidence"] and given["min_probability"] is not None:
+        return "--min-confidence and --min-probability exclude each other"
+    if output is None and (form in VECTOR_FORMATS or FORMATS[form].endings or not FORMATS[form].is_text):
+        return f"{form} is not for a terminal; name a file with -o"
+    if form in FORMATS:
+        return f"--side is for vectors, and {form} is a lexicon" if given["side"] is not None else None
+    if chosen:
+        return f"--{chosen[0].replace('_', '-')} is for lexicons, and {form} is not"
+    endings = VECTOR_FORMATS[form]
+    if not output.lower().endswith(endings) or Path(output).name.lower() in endings:
+        return f"{output}: the name of a {form} file ends in {', '.join(endings)}"
+    return None
 
 
 def book_of(run: Run, folder: str, reviewed: bool, least: float, likely: float | None) -> Book:
@@ -240,7 +230,8 @@ def probable_translations(run: Run, review: ReviewedLexicon, least: float, rever
         word, other = pair[::-1] if reverse else pair
         settled.setdefault(word, []).append(other)
     forbidden = {pair[::-1] if reverse else pair for pair in review.forbidden}
-    for row, word in enumerate(side.words):
+    outside = (word for word in settled if word not in side)
+    for row, word in enumerate(chain(side.words, outside)):
         if word in settled:
             yield word, [(other, 1 / len(settled[word])) for other in settled[word]]
             continue
@@ -250,8 +241,6 @@ def probable_translations(run: Run, review: ReviewedLexicon, least: float, rever
         kept = [(other, p) for other, p in named if (word, other) not in forbidden]
         total = max(1.0, sum(p for _, p in kept))
         yield word, [(other, p / total) for other, p in kept]
-    outside = (word for word in settled if word not in side)
-    yield from ((word, [(other, 1 / len(settled[word])) for other in settled[word]]) for word in outside)
 
 
 def write_sides(run: Run, output: str, side: str, reporter: Reporter) -> list[str]:
@@ -269,10 +258,11 @@ def write_words(path: str, words: Sequence[str], vectors: Vectors, reporter: Rep
     from bilex.vectors.writers import write_vectors
 
     if not path.endswith(".safetensors"):
-        rows = [row for row, word in enumerate(words) if word and not SEPARATOR.search(word)]
         left_out = [word for word in words if not word or SEPARATOR.search(word)]
         warn_about_words(left_out, "word", "with a space left out", "safetensors keeps them", path)
         if left_out:
+            gone = set(left_out)
+            rows = [row for row, word in enumerate(words) if word not in gone]
             words, vectors = [words[row] for row in rows], vectors[rows]
     write_vectors(path, words, vectors, reporter.rows)
 
