@@ -109,14 +109,12 @@ def induce_many(
     for pair in combinations(names, 2):
         if reporter is not None:
             reporter.note("-".join(pair))
-        seed = given.get(pair[1], IDENTICAL) if pair[0] == hub else seed_through_hub(many, pair)
-        if seed is None:
-            leave_out(many, pair, "no word of the hub has a partner in both")
-            continue
         try:
+            seed = given.get(pair[1], IDENTICAL) if pair[0] == hub else seed_through_hub(many, pair)
             run = induce_pair(sides, pair, seed, method, engine=engine, reuse=reuse, reporter=reporter, **changes)
         except NothingMatchedWarning as warning:
-            leave_out(many, pair, str(warning))
+            many.left_out[pair] = str(warning)
+            warnings.warn(f"{'-'.join(pair)} is left out: {warning}", BilexWarning, stacklevel=2)
             continue
         if pair[0] != hub:
             run.info["configuration"]["seed"]["name"] = f"through {hub}"
@@ -158,23 +156,15 @@ def check_languages(languages: Mapping[str, Embeddings], hub: str) -> None:
             )
 
 
-def leave_out(many: Many, pair: LanguagePair, why: str) -> None:
-    """Record that a pair could not be learnt, and warn."""
-    many.left_out[pair] = why
-    warnings.warn(f"{'-'.join(pair)} is left out: {why}", BilexWarning, stacklevel=3)
-
-
-def seed_through_hub(many: Many, pair: LanguagePair) -> GuessedPairs | None:
+def seed_through_hub(many: Many, pair: LanguagePair) -> GuessedPairs:
     """Pair the words of two languages that have the same partner in the hub, by mutual neighbours if there are any."""
-    first, second = (many.lexicons.get((many.hub, name)) for name in pair)
-    if first is None or second is None:
-        return None
-    for mutual_only in (True, False):
-        ours, theirs = (partners_of(lexicon, mutual_only=mutual_only) for lexicon in (first, second))
+    lexicons = [many.lexicons[many.hub, name] for name in pair if (many.hub, name) in many.lexicons]
+    for mutual_only in (True, False) if len(lexicons) == len(pair) else ():
+        ours, theirs = (partners_of(lexicon, mutual_only=mutual_only) for lexicon in lexicons)
         pairs = GuessedPairs((a, b) for word, words in ours.items() for a in words for b in theirs.get(word, ()))
         if pairs:
             return pairs
-    return None
+    raise NothingMatchedWarning("no word of the hub has a partner in both")
 
 
 def check_cycles(many: Many, sides: Mapping[str, Embeddings]) -> None:
