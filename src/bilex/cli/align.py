@@ -77,9 +77,12 @@ def align(
         aligned = learn(*sides, engine=engine)
         moved = aligned.moved(words, engine=engine)
         info = {"version": __version__, "command": command_line(context), "inputs": inputs, **aligned.figures()}
-        for name, side in zip(vector_names(aligned, form), (aligned.source, aligned.target), strict=True):
-            reporter.stage(f"writing {name}")
-            side.save(folder / name)
+        names = (aligned.source.name, aligned.target.name)
+        if not all(names) or names[0].lower() == names[1].lower():
+            names = ("a", "b")
+        for name, side in zip(names, (aligned.source, aligned.target), strict=True):
+            reporter.stage(f"writing {name}.{form}")
+            side.save(folder / f"{name}.{form}")
         atomic_write_text(folder / MOVED, moved_table(moved))
         atomic_write_text(folder / REPORT, render_alignment(aligned, moved, info))
         info["checksums"] = {path.name: file_sha256(path) for path in sorted(folder.iterdir())}
@@ -91,14 +94,6 @@ def align(
     if not aligned.fits:
         problem = f"only {aligned.held_out:.0%} of the held-out words find themselves; do not trust the moved words"
         warnings.warn(f"{place}: {problem}", BilexWarning, stacklevel=1)
-
-
-def vector_names(aligned: Alignment, form: str) -> tuple[str, str]:
-    """Return the names of the two files of vectors: the models' own, if they differ."""
-    names = (aligned.source.name, aligned.target.name)
-    if not all(names) or names[0].lower() == names[1].lower():
-        names = ("a", "b")
-    return f"{names[0]}.{form}", f"{names[1]}.{form}"
 
 
 def moved_table(moved: list[MovedWord]) -> str:

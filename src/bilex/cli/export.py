@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bilex.lexicon.reviewed import ReviewedLexicon
     from bilex.numerics.types import Vectors
     from bilex.runs.run import Run
-    from bilex.vectors.embeddings import Embeddings
 
 VECTOR_FORMATS = {  # the endings that a file of the format may have
     "vec": (".vec", ".txt", ".vec.gz", ".txt.gz"),
@@ -190,15 +189,11 @@ def reviewed_entries(run: Run, review: ReviewedLexicon) -> list[Entry]:
     known = {entry[:2]: entry for entry in run.lexicon}
     for pair in review.kept:
         score, rank, mutual = known[pair][2:5] if pair in known else figures(run, *pair)
-        lemmas = (lemma_of(side, word) for side, word in zip((run.source, run.target), pair, strict=True))
+        sides = zip((run.source, run.target), pair, strict=True)
+        lemmas = (side.lemmas[side.index[word]] if side.lemmas and word in side else "" for side, word in sides)
         known[pair] = Entry(*pair, score, rank, mutual, REVIEW, certain, *lemmas)
     last = len(run.source)
     return [known[pair] for pair in sorted(review.pairs, key=lambda pair: run.source.index.get(pair[0], last))]
-
-
-def lemma_of(side: Embeddings, word: str) -> str:
-    """Return the lemma of a word, if it is known."""
-    return side.lemmas[side.index[word]] if side.lemmas and word in side else ""
 
 
 def figures(run: Run, source: str, target: str) -> tuple[float, int, bool]:

@@ -33,8 +33,9 @@ PRAGMA user_version = {SCHEMA_VERSION};
 
 def connect(path: Path, *, create: bool) -> sqlite3.Connection:
     """Open the file and check that it is a review."""
-    if create:
-        create_review(path)
+    if create:  # whole or not at all, unless another process was quicker
+        with empty_review() as connection, atomic_write(path, replace=False) as file:
+            file.write(connection.serialize())
     path = file_of_run(path.parent, path.name)
     with sqlite_errors(path):
         if not path.stat().st_size:
@@ -60,14 +61,6 @@ def empty_review() -> Iterator[sqlite3.Connection]:
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(SCHEMA)
         yield connection
-
-
-def create_review(path: Path) -> None:
-    """Put an empty review in place, whole or not at all, unless another process was quicker."""
-    with empty_review() as connection:
-        content = connection.serialize()
-    with atomic_write(path, replace=False) as file:
-        file.write(content)
 
 
 def read_schema(connection: sqlite3.Connection) -> list[tuple[str, ...]]:

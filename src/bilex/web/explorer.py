@@ -115,9 +115,9 @@ class Explorer:
     def entries(self, query: TableQuery) -> dict[str, Any]:
         """Return a page of the table."""
         self.refresh()
-        total, rows = self.table.find(query)
-        found = {"total": total, "entries": self.table.count_entries(query), "offset": query.offset}
-        return {**found, "rows": [self.table.row(row) for row in rows]}
+        total, entries, rows = self.table.find(query)
+        shown = [self.table.row(row) for row in rows]
+        return {"total": total, "entries": entries, "offset": query.offset, "rows": shown}
 
     def refresh(self) -> None:
         """Take over the decisions made since the last time, here or in another process."""
@@ -128,8 +128,9 @@ class Explorer:
     def decide(self, entry: int, kind: str, correction: str | None, version: int) -> dict[str, Any]:
         """Decide about an entry and return its new row."""
         pair = self._pair(entry)
-        if not self.reviews.path.exists():
-            self._check_not_replaced()
+        own = self.run.info["files"].get(LEXICON)
+        if not self.reviews.path.exists() and read_manifest(self.folder)["files"].get(LEXICON) != own:
+            raise InputError(self.folder, "the run was replaced meanwhile", "start `bilex explore` again")
         self.reviews.decide(pair, kind, correction, version=version)
         return self.row(entry)
 
@@ -188,11 +189,6 @@ class Explorer:
         if not 0 <= entry < len(self.table):
             raise NotInRun("the lexicon has no such entry")
         return self.table.source[entry], self.table.target[entry]
-
-    def _check_not_replaced(self) -> None:
-        """Raise if another run has taken this one's place: its directory must not get this run's review."""
-        if read_manifest(self.folder)["files"].get(LEXICON) != self.run.info["files"].get(LEXICON):
-            raise InputError(self.folder, "the run was replaced meanwhile", "start `bilex explore` again")
 
 
 def read_subwords(run: Run, models: Iterable[str]) -> dict[str, Subwords]:

@@ -10,7 +10,7 @@ import threading
 import unicodedata
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -49,7 +49,6 @@ class Completion:
 UNMATCHED = "unmatched"
 ORIGINS = (MATCHING, SEED, REVIEW, RETRIEVAL, UNMATCHED)
 Sort = Literal["frequency", "target_frequency", "score", "confidence", "rank", "source", "target", "random"]
-SORTS = get_args(Sort)
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Real = Annotated[float, msgspec.Meta(ge=-(2**53), le=2**53)]
 Mask = NDArray[np.bool_]
@@ -125,15 +124,12 @@ class Table:
         with self._lock:
             return self.decision.copy()
 
-    def find(self, query: TableQuery) -> tuple[int, list[int]]:
-        """Count the rows that pass the filters, and return those of the page in their order."""
-        order = self.order(query.sort, query.descending)
-        rows = order[self.mask(query)[order]]
-        return len(rows), rows[query.offset : query.offset + query.limit].tolist()
-
-    def count_entries(self, query: TableQuery) -> int:
-        """Count the entries, without the unmatched words, that pass the filters."""
-        return int(np.count_nonzero(self.mask(query)[: self.entries]))
+    def find(self, query: TableQuery) -> tuple[int, int, list[int]]:
+        """Count the rows that pass the filters, those with an entry, and return those of the page in their order."""
+        order, mask = self.order(query.sort, query.descending), self.mask(query)
+        rows = order[mask[order]]
+        page = rows[query.offset : query.offset + query.limit]
+        return len(rows), int(np.count_nonzero(mask[: self.entries])), page.tolist()
 
     @property
     def settled(self) -> int:
