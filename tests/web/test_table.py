@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bilex.lexicon.reviews import DECISIONS
 from bilex.web.explorer import Explorer
-from bilex.web.table import ORIGINS, SORTS, Completion, TableQuery, fold_for_search
+from bilex.web.table import ORIGINS, Completion, Sort, TableQuery, fold_for_search
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def slow_find(explorer: Explorer, query: TableQuery) -> tuple[int, list[dict[str
 maybe = st.none()
 queries = st.builds(
     TableQuery,
-    sort=st.sampled_from(SORTS),
+    sort=st.sampled_from(get_args(Sort)),
     descending=st.booleans(),
     offset=st.integers(0, 300),
     limit=st.integers(0, 60),
@@ -96,7 +96,7 @@ def test_pages_are_those_of_a_slow_filter_and_sort(reviewed: Explorer, query: Ta
 
 
 def test_the_pages_together_are_all_rows_once(reviewed: Explorer) -> None:
-    for sort in SORTS:
+    for sort in get_args(Sort):
         pages = [reviewed.entries(TableQuery(sort=sort, offset=offset, limit=37)) for offset in range(0, 400, 37)]
         rows = [row["entry"] for page in pages for row in page["rows"]]
         assert sorted(rows) == list(range(len(reviewed.table)))
