@@ -23,8 +23,8 @@ form of a right word: it has the lemma of one of the translations.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -59,32 +59,13 @@ def read_gold(gold: Gold, source: Embeddings, target: Embeddings) -> tuple[Seque
     return gold, "the gold dictionary"
 
 
-@dataclass(frozen=True)
-class SetScore:
-    """How many pairs the sets of the covered queries hold, how many of these are gold, and all gold pairs."""
-
-    threshold: float
-    listed: int
-    right: int
-    gold: int
-
-    def figures(self) -> dict[str, float]:
-        """Return the figures under the names of the command line's JSON."""
-        return {
-            "set_precision": self.right / self.listed if self.listed else 0.0,
-            "set_recall": self.right / self.gold,
-            "set_f1": 2 * self.right / (self.listed + self.gold),
-            "set_threshold": self.threshold,
-        }
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class TranslationScore(ShownFigures):
     """The result for one gold dictionary.
 
     `ranks` holds the rank of the best translation of each covered query. `pairs` counts the distinct pairs of the
-    dictionary, `covered_pairs` the covered ones; `cases` holds the ranks that the convention is over. `sets` is None in
-    a run without probabilities, `right_lexemes` (how many first answers are forms of a right word) without lemmas.
+    dictionary, `covered_pairs` the covered ones; `cases` holds the ranks that the convention is over. `sets` has the
+    figures of the sets, none in a run without probabilities; `right_lexemes` (how many first answers are forms of a right word) is None without lemmas.
     """
 
     retrieval: str
@@ -95,7 +76,7 @@ class TranslationScore(ShownFigures):
     covered_pairs: int
     convention: str
     cases: Indices
-    sets: SetScore | None = None
+    sets: Mapping[str, float] = field(default_factory=dict)
     right_lexemes: int | None = None
 
     @property
@@ -127,7 +108,7 @@ class TranslationScore(ShownFigures):
             "p@1_pairs": first / self.covered_pairs,
             "pairs": self.pairs,
             "covered_pairs": self.covered_pairs,
-            **({} if self.sets is None else self.sets.figures()),
+            **self.sets,
             **({} if self.right_lexemes is None else {"p@1_lexeme": self.right_lexemes / covered}),
         }
 
@@ -174,11 +155,16 @@ def evaluate_translation(
     return TranslationScore(retrieval, queries, words, ranks, *counts, convention, cases, sets, lexemes)
 
 
-def evaluate_sets(space: SharedSpace, gold: RowPairs, threshold: float) -> SetScore | None:
-    """Compare the sets of all words of some gold pairs with these; None if the space knows no probabilities."""
+def evaluate_sets(space: SharedSpace, gold: RowPairs, threshold: float) -> dict[str, float]:
+    """Compare the sets of all words of some gold pairs with these; no figures if the space knows no probabilities."""
     if not isinstance(space, CandidateSpace):
-        return None
+        return {}
     listed, n_targets = space.candidates.above(threshold), len(space.target)
     listed = listed.where(np.isin(listed.source, gold.source))
-    right = np.isin(listed.keys(n_targets), gold.keys(n_targets))
-    return SetScore(threshold, len(listed), int(right.sum()), len(gold))
+    right = int(np.isin(listed.keys(n_targets), gold.keys(n_targets)).sum())
+    return {
+        "set_precision": right / len(listed) if len(listed) else 0.0,
+        "set_recall": right / len(gold),
+        "set_f1": 2 * right / (len(listed) + len(gold)),
+        "set_threshold": threshold,
+    }
