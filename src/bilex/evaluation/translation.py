@@ -65,7 +65,8 @@ class TranslationScore(ShownFigures):
 
     `ranks` holds the rank of the best translation of each covered query. `pairs` counts the distinct pairs of the
     dictionary, `covered_pairs` the covered ones; `cases` holds the ranks that the convention is over. `sets` has the
-    figures of the sets, none in a run without probabilities; `right_lexemes` (how many first answers are forms of a right word) is None without lemmas.
+    figures of the sets, none in a run without probabilities; `right_lexemes` (how many first answers are forms of a
+    right word) is None without lemmas.
     """
 
     retrieval: str
