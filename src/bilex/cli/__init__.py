@@ -68,7 +68,7 @@ class CommandGroup(click.Group):
 
 @click.group(
     cls=CommandGroup,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     invoke_without_command=True,
     epilog=COMPLETION,
 )

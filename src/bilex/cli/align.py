@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bilex.cli.induce import read_side
-from bilex.cli.options import command_line, force_option, json_text, output_options, print_json
+from bilex.cli.options import command_line, force_option, json_text, limit_option, output_options, print_json
 from bilex.errors import BilexWarning
 
 if TYPE_CHECKING:
@@ -25,16 +25,13 @@ SHOWN = 10
 @click.argument("b", type=click.Path())
 @click.option("-o", "--output", metavar="OUT", help="The directory to write.  [default: A-B-aligned]")
 @force_option
-@click.option("--words", type=click.IntRange(1), default=200, show_default=True, help="Moved words to list.")
-@click.option(
-    "--limit", type=click.IntRange(1), default=200_000, show_default=True, help="Words to read from each file."
-)
+@click.option("--words", type=click.IntRange(1), default=200, help="Moved words to list.")
+@limit_option
 @click.option(
     "--format",
     "form",
     type=click.Choice(["vec", "bin", "safetensors"]),
     default="vec",
-    show_default=True,
     help="The format of the aligned vectors.",
 )
 @output_options

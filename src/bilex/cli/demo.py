@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bilex.cli.induce import verdict_lines
-from bilex.cli.options import command_line, force_option, output_options, print_json
+from bilex.cli.options import command_line, force_option, output_options, print_json, report_option
 from bilex.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ SURE, SHOWN_SURE, SHOWN_UNSURE = 0.9, 12, 4
 
 
 @click.command()
-@click.option("-o", "--output", default="bilex-demo", show_default=True, metavar="RUN", help="The directory to write.")
+@click.option("-o", "--output", default="bilex-demo", metavar="RUN", help="The directory to write.")
 @force_option
-@click.option("--report/--no-report", default=True, help="Write report.html, a page that shows and judges the run.")
+@report_option
 @output_options
 def demo(output: str, force: bool, report: bool, as_json: bool, quiet: bool) -> None:
     """Learn an English-French lexicon from the shipped vectors and show it.

@@ -32,7 +32,6 @@ gold_argument = click.argument("gold", type=click.Path(path_type=str))
     "--convention",
     type=click.Choice(["covered", "all", "pairs"]),
     default="covered",
-    show_default=True,
     help="What p@k and mrr are over: covered queries, all queries, or covered pairs, each a case of its own.",
 )
 @options.min_probability_option("How probable the translations in a set are at least.", default=SET_THRESHOLD)
@@ -58,7 +57,6 @@ def evaluate(run: str, gold: str, as_json: bool, quiet: bool, **choices: Any) ->
     "--missing",
     type=click.Choice(["skip", "zero"]),
     default="skip",
-    show_default=True,
     help="Pairs with a term that has no vector: leave them out, or score them 0.",
 )
 @click.option("--fold-case", is_flag=True, help="Look up terms that are not found again, ignoring case.")
@@ -88,8 +86,8 @@ def similarity(run: str, pairs: str, missing: str, as_json: bool, quiet: bool, *
 @click.command()
 @options.run_argument
 @click.argument("gold", type=click.Path(path_type=str), required=False)
-@click.option("-k", default=20, show_default=True, type=click.IntRange(1), help="Neighbours of each query.")
-@click.option("--top", default=10, show_default=True, type=click.IntRange(0), help="Hubs to list.")
+@click.option("-k", default=20, type=click.IntRange(1), help="Neighbours of each query.")
+@click.option("--top", default=10, type=click.IntRange(0), help="Hubs to list.")
 @options.retrieval_option("nn")
 @options.reverse_option
 @options.output_options

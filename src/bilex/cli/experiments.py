@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bilex.cli.interrupts import exit_message
-from bilex.cli.options import output_options, print_json, wrong_usage
+from bilex.cli.options import limit_option, output_options, print_json, wrong_usage
 
 if TYPE_CHECKING:
     from bilex.em.context import Reporter
@@ -45,16 +45,16 @@ def split_sizes(context: click.Context, parameter: click.Parameter, value: str |
     help="The layout of DIR: paper, muse, shared, xling, panlex or a TOML file."
     "  [default: DIR/bilex.toml, or the one that fits]",
 )
-@click.option("-o", "--output", default="reproduced", show_default=True, metavar="OUT", help="The directory to write.")
+@click.option("-o", "--output", default="reproduced", metavar="OUT", help="The directory to write.")
 @click.option("--pairs", callback=split_names, metavar="en-it,...", help="Language pairs.  [default: the layout's]")
 @click.option("--methods", callback=split_names, metavar="A,B", help="Methods.  [default: the paper's]")
 @click.option(
     "--seeds", callback=split_names, metavar="5000,25,numerals,identical", help="Seeds.  [default: the paper's]"
 )
 @click.option("--sizes", callback=split_sizes, metavar="N,M", help="Vocabulary sizes of the figures.")
-@click.option("--limit", type=click.IntRange(1), default=200_000, show_default=True, help="Words to read of each file.")
+@limit_option
 @click.option("--max-rank", type=click.IntRange(1), metavar="N", help="The frequency constraint of ruder2018-freq.")
-@click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Draws of the 25 pairs.")
+@click.option("--draws", type=click.IntRange(1), default=1, help="Draws of the 25 pairs.")
 @output_options
 def reproduce(
     name: str, data: str, layout: str | None, output: str, limit: int, as_json: bool, quiet: bool, **choices: Any
@@ -76,7 +76,7 @@ def reproduce(
 
 @click.command()
 @click.argument("config", type=click.Path())
-@click.option("-o", "--output", default="swept", show_default=True, metavar="OUT", help="The directory to write.")
+@click.option("-o", "--output", default="swept", metavar="OUT", help="The directory to write.")
 @output_options
 def sweep(config: str, output: str, as_json: bool, quiet: bool) -> None:
     """Run the grid that the TOML file CONFIG describes: a table and its plot.
@@ -137,11 +137,11 @@ def split_peers(
 @click.command()
 @click.argument("suite", metavar="{xling,panlex,muse,FILE.toml}")
 @click.option("--data", required=True, metavar="DIR", type=click.Path(), help="The directory of the data.")
-@click.option("-o", "--output", default="benchmark", show_default=True, metavar="OUT", help="The directory to write.")
+@click.option("-o", "--output", default="benchmark", metavar="OUT", help="The directory to write.")
 @click.option("--pairs", callback=split_names, metavar="en-it,...", help="Language pairs.  [default: the suite's]")
-@click.option("--methods", callback=split_names, default="bilex", show_default=True, metavar="A,B", help="Our methods.")
+@click.option("--methods", callback=split_names, default="bilex", metavar="A,B", help="Our methods.")
 @click.option("--seeds", callback=split_names, metavar="5k,1k,identical", help="Seeds.  [default: the suite's]")
-@click.option("--limit", type=click.IntRange(1), default=200_000, show_default=True, help="Words to read of each file.")
+@limit_option
 @click.option(
     "--peer",
     "peers",

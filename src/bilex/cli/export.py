@@ -39,7 +39,6 @@ SEPARATOR = re.compile(r"[ \t\r\n]")
     "form",
     type=click.Choice([*FORMATS, *VECTOR_FORMATS]),
     default="tsv",
-    show_default=True,
     metavar="FORMAT",
     help=f"For the lexicon {', '.join(FORMATS)}; for vectors {', '.join(VECTOR_FORMATS)}.",
 )

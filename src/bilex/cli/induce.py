@@ -48,38 +48,33 @@ ANEW = ("src", "trg", "seed", "engine", "report", "reuse", "threads", "strict", 
     "--seed",
     type=click.Path(),
     default="identical",
-    show_default=True,
     metavar="identical|numerals|unsupervised|FILE|RUN/reviewed",
     help="Where to start: words spelt the same, numerals, nothing, a dictionary file, or a run that was reviewed.",
 )
 @click.option(
     "--method",
     default=DEFAULT_METHOD,
-    show_default=True,
     metavar="NAME",
     shell_complete=lambda context, parameter, start: [name for name in METHODS if name.startswith(start)],
     help=f"One of {', '.join(dict.fromkeys([DEFAULT_METHOD, PAPER, *METHODS]))}; or FILE.toml, a method of your own. "
     f"{PAPER} is the paper's.",
 )
 @shared.method_options
-@click.option(
-    "--limit",
-    type=click.IntRange(1),
-    metavar="N",
-    default=200_000,
-    show_default=True,
-    help="Words to read from each file.",
-)
+@shared.limit_option
 @click.option("--complete", is_flag=True, help="Also list the best CSLS neighbour of every unmatched word.")
 @click.option(
     "--engine",
     default="local",
-    show_default=True,
     metavar="local|torch[=DEVICE]|dask[=ADDRESS]",
     help="Where the searches run: on this machine's cores, in torch (cuda, mps or cpu), on a Dask cluster.",
 )
-@click.option("--report/--no-report", default=True, help="Write report.html, a page that shows and judges the run.")
-@click.option("--reuse/--no-reuse", default=True, help="Start searches and matchings from the last ones; same lexicon.")
+@shared.report_option
+@click.option(
+    "--reuse/--no-reuse",
+    default=True,
+    show_default=False,
+    help="Start searches and matchings from the last ones; same lexicon.",
+)
 @click.option("--threads", type=click.IntRange(1), metavar="N", help="Worker threads.  [default: all cores]")
 @shared.strict_option
 @shared.output_options

@@ -21,6 +21,15 @@ force_option = click.option("--force", is_flag=True, help="Replace what bilex wr
 strict_option = click.option(
     "--strict", is_flag=True, help="Exit with 3 for a doubtful lexicon too, not only a failed one."
 )
+report_option = click.option(
+    "--report/--no-report",
+    default=True,
+    show_default=False,
+    help="Write report.html, a page that shows and judges the run.",
+)
+limit_option = click.option(
+    "--limit", type=click.IntRange(1), metavar="N", default=200_000, help="Words to read from each file."
+)
 reverse_option = click.option("--reverse", is_flag=True, help="From the target language to the source language.")
 min_confidence_option = click.option(
     "--min-confidence",
@@ -38,7 +47,6 @@ def min_probability_option(text: str, default: float | None = None) -> Callable[
         type=click.FloatRange(0, 1),
         metavar="P",
         default=default,
-        show_default=default is not None,
         help=text,
     )
 
@@ -97,7 +105,6 @@ def retrieval_option(default: str) -> Callable[[Command], Command]:
         "--retrieval",
         type=click.Choice(["model", "csls", "isf", "nn"]),
         default=default,
-        show_default=True,
         help="Rank by the weight of a pair, by CSLS or the inverted softmax, which correct for hubs, or by cosine.",
     )
 

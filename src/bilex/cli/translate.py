@@ -17,7 +17,7 @@ SCORES = {"model": "weight (in nats)", "csls": "CSLS", "nn": "cosine"}
 @click.command()
 @options.run_argument
 @click.argument("words", nargs=-1, metavar="[WORD]...")
-@click.option("-k", default=5, show_default=True, type=click.IntRange(1), help="Translations per word.")
+@click.option("-k", default=5, type=click.IntRange(1), help="Translations per word.")
 @options.min_probability_option("All translations that are right with at least this probability, instead of -k.")
 @options.retrieval_option("model")
 @options.reverse_option
