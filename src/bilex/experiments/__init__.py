@@ -24,7 +24,6 @@ from bilex.experiments.tables import (
     report_table4,
     report_table5,
 )
-from bilex.search.engine import Engine
 from bilex.seeds.seed import IDENTICAL
 
 BASELINES = ("mikolov2013", "xing2015", "zhang2016", "artetxe2016", "artetxe2017")
@@ -48,7 +47,6 @@ def reproduce(
     layout: str | None = None,
     options: Options | None = None,
     limit: int | None = 200_000,
-    engine: Engine | None = None,
     reporter: Reporter | None = None,
 ) -> Outcome:
     """Run a table or figure of the paper, or continue an interrupted run.
@@ -67,9 +65,9 @@ def reproduce(
         Which part of the experiment; by default all of it.
     limit
         The number of words to read from each file of vectors.
-    engine, reporter
-        Where the searches run, and what receives progress callbacks.
+    reporter
+        Receives progress callbacks.
     """
     experiment = EXPERIMENTS[name]
     setting = Setting(name, experiment, Path(data), find_layout(data, layout), FileCache(limit), options or Options())
-    return run_experiment(name, setting.plan(), partial(experiment.report, setting), output, engine, reporter)
+    return run_experiment(name, setting.plan(), partial(experiment.report, setting), output, reporter)

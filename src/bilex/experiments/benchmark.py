@@ -127,7 +127,6 @@ def run_benchmark(
     seeds: Sequence[str] = (),
     peers: Sequence[tuple[str, str]] = (),
     limit: int = 200_000,
-    engine: Engine | None = None,
     reporter: Reporter | None = None,
 ) -> Outcome:
     """Run what is not finished yet, and write ``SUITE.jsonl``, ``.tsv`` and ``.md``.
@@ -138,7 +137,7 @@ def run_benchmark(
     scripts = [(name, peer_script(name, Path(place))) for name, place in peers]
     systems = [*((name, None) for name in methods), *((DEFAULT_METHOD, peer) for peer in scripts)]
     cells = plan(layout, Path(folder), pairs, systems, seeds, FileCache(limit))
-    return run_experiment(layout.name, cells, partial(make_table, layout), output, engine, reporter, ending="md")
+    return run_experiment(layout.name, cells, partial(make_table, layout), output, reporter, ending="md")
 
 
 def plan(

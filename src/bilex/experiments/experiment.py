@@ -19,7 +19,6 @@ from bilex.experiments.plots import PlotsNotInstalled, write_plot
 from bilex.experiments.reporting import Report, Row, reason_notes
 from bilex.files.atomic import atomic_write_text
 from bilex.methods import Method, find_method
-from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
 
 PAPERS_LAYOUT = "paper"
@@ -139,7 +138,6 @@ def run_experiment(
     cells: Sequence[Cell],
     report: Callable[[list[Row]], Report],
     output: str | os.PathLike[str],
-    engine: Engine | None = None,
     reporter: Reporter | None = None,
     *,
     ending: str = "txt",
@@ -148,10 +146,10 @@ def run_experiment(
 
     Without matplotlib the plots are left out, with a warning.
     """
-    output, searches = Path(output), engine or LocalEngine()
+    output, engine = Path(output), LocalEngine()
     files = [output / f"{name}.{kind}" for kind in ("jsonl", "tsv", ending)]
     jobs = [(cell.label, cell.configuration) for cell in cells]
-    results = run_grid(jobs, lambda place: cells[place].run(searches), files[0], reporter)
+    results = run_grid(jobs, lambda place: cells[place].run(engine), files[0], reporter)
     found = report([row for cell, result in zip(cells, results, strict=True) for row in cell.rows(result)])
     atomic_write_text(files[1], found.tsv)
     atomic_write_text(files[2], found.text)

@@ -19,11 +19,11 @@ from bilex.lexicon.reviews import ACCEPTED, NO_TARGET, UNDECIDED, Decision, Revi
 REVIEWED = "reviewed"  # RUN/reviewed, as a seed
 
 
-def precision_interval(right: int, total: int, z: float = 1.959964) -> tuple[float, float, float]:
-    """Return the share of right entries and its Wilson score interval, of 95% by default; (0, 0, 1) for none."""
+def precision_interval(right: int, total: int) -> tuple[float, float, float]:
+    """Return the share of right entries and its Wilson score interval of 95%; (0, 0, 1) for none."""
     if not total:
         return 0.0, 0.0, 1.0
-    share = right / total
+    share, z = right / total, 1.959964
     middle = (share + z * z / (2 * total)) / (1 + z * z / total)
     half = z / (1 + z * z / total) * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     return share, max(0.0, middle - half), min(1.0, middle + half)

@@ -17,13 +17,13 @@ LANGUAGE_CODES = (
 )
 
 
-def make_visible(text: str, max_length: int = MAX_SHOWN_LENGTH) -> str:
+def make_visible(text: str) -> str:
     """Replace invisible characters and direction controls by their code points, and cut a very long text.
 
     Joiners inside words (Persian, Hindi) stay as they are.
     """
-    shown = mark_invisible(text[:max_length], everything=not text.strip())
-    return shown if len(text) <= max_length else f"{shown}…"
+    shown = mark_invisible(text[:MAX_SHOWN_LENGTH], everything=not text.strip())
+    return shown if len(text) <= MAX_SHOWN_LENGTH else f"{shown}…"
 
 
 def mark_invisible(text: str, *, everything: bool = False) -> str:
