@@ -61,6 +61,9 @@ def test_retraining_follows_the_decisions(explorer: Explorer, folder: Path) -> N
     assert origins[asked["accepted"]] == origins[asked["corrected"]] == "review"
     assert (folder.with_name("run-2") / "report.html").is_file()
     assert "matching" in origins.values()  # undecided pairs are not taken as given
+    # The seed was pairs in memory, so it was learnt again from the lexicon itself, which is no evidence.
+    assert configuration["seed"]["agreement"] is None
+    assert not [sign for sign in again.verdict.signs if sign.key == "seed"]
 
 
 def test_translated_unmatched_words_become_entries(sparse: Explorer) -> None:
@@ -131,14 +134,6 @@ def test_learning_again_starts_from_the_same_seed_and_knows_the_review(tmp_path:
     assert (other.progress()["settled"], other.progress()["precision"]) == (1, None)
     other.close()
     assert read_reviewed(second / "reviewed").kept == [(table.source[row], table.target[row])]
-
-
-def test_an_old_lexicon_is_no_evidence(explorer: Explorer, folder: Path) -> None:
-    """The seed of this run was pairs in memory, so learning again starts from the lexicon itself."""
-    review_three(explorer)
-    again = retrain(folder, folder.with_name("run-2"))
-    assert again.info["configuration"]["seed"]["agreement"] is None
-    assert not [sign for sign in again.verdict.signs if sign.key == "seed"]
 
 
 def test_a_reviewed_run_is_a_seed_in_python(explorer: Explorer, folder: Path) -> None:
