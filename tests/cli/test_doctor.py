@@ -26,6 +26,7 @@ def test_the_screen(bilex: Bilex, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_json(bilex: Bilex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "RUN_WORDS", 300)
     monkeypatch.setenv("BILEX_THREADS", "3")
     monkeypatch.setenv("BILEX_INT8", "0")
     done = bilex("doctor", "--json")

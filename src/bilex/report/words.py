@@ -17,23 +17,23 @@ LANGUAGE_CODES = (
 )
 
 
-def make_visible(text: str) -> str:
+def make_visible(text: str, max_length: int = MAX_SHOWN_LENGTH) -> str:
     """Replace invisible characters and direction controls by their code points, and cut a very long text.
 
     Joiners inside words (Persian, Hindi) stay as they are.
     """
-    shown = mark_invisible(text[:MAX_SHOWN_LENGTH], everything=not text.strip())
-    return shown if len(text) <= MAX_SHOWN_LENGTH else f"{shown}…"
+    shown = mark_invisible(text[:max_length], everything=not text.strip())
+    return shown if len(text) <= max_length else f"{shown}…"
 
 
 def mark_invisible(text: str, *, everything: bool = False) -> str:
     """Replace invisible characters, or every character, by their code points."""
-    return "".join(
-        f"‹U+{ord(letter):04X}›"
-        if everything or letter in DIRECTION_CONTROLS or unicodedata.category(letter) in INVISIBLE_CATEGORIES
-        else letter
-        for letter in text
-    )
+    return "".join(f"‹U+{ord(letter):04X}›" if everything or is_invisible(letter) else letter for letter in text)
+
+
+def is_invisible(letter: str) -> bool:
+    """Check whether a character has no glyph of its own or changes the direction of the text."""
+    return letter in DIRECTION_CONTROLS or unicodedata.category(letter) in INVISIBLE_CATEGORIES
 
 
 def guess_language(name: str) -> str:
