@@ -11,11 +11,12 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from bilex.em.context import Context, EMHistory, Reporter
-from bilex.em.held_out import Training, fit_method
+from bilex.em.held_out import MIN_WORDS_TO_SPLIT, Training, fit_method
 from bilex.em.refinement import refine
 from bilex.errors import NothingMatchedWarning
 from bilex.methods import DEFAULT_METHOD, METHODS, Method, find_method
 from bilex.runs.checkpoints import Checkpoint, digests
+from bilex.runs.costs import stage_seconds
 from bilex.runs.entries import Learnt, assess_candidates, build_lexicon, languages_of, weigh_candidates
 from bilex.runs.prepared import Prepared, prepare
 from bilex.runs.run import Run
@@ -88,11 +89,15 @@ def induce(
     """
     chosen, started = find_method(method).with_changes(changes), time.perf_counter()
     source, target = (side if isinstance(side, Embeddings) else load(side) for side in (source, target))
-    with default_reporter(chosen) if reporter is None else nullcontext(reporter) as shown:
+    with default_reporter() if reporter is None else nullcontext(reporter) as shown:
         engine = engine or LocalEngine(progress=shown.rows)
         if isinstance(seed, str) and seed == UNSUPERVISED:
             shown.stage("looking for a start")
         prepared = prepare(source, target, seed, chosen, kept, forbidden, overwrite=overwrite)
+        tries = (
+            chosen.supervision == "choose" and prepared.seed.is_dictionary and len(prepared.seed) >= MIN_WORDS_TO_SPLIT
+        )
+        shown.expect(stage_seconds((len(source), len(target)), source.dimension, chosen, tries=tries))
         history = EMHistory()
         if checkpoint is not None or resume is not None:
             history = resumable_history(prepared, checkpoint, resume)
@@ -117,14 +122,14 @@ def leave_out_improbable(run: Run, method: Method, *, complete: bool = False) ->
 
 
 @contextmanager
-def default_reporter(method: Method, runs: int = 1) -> Iterator[Reporter]:
+def default_reporter() -> Iterator[Reporter]:
     """Return a reporter that shows a bar in a notebook, and nothing in other programs."""
     if "IPython" not in sys.modules:
         yield Reporter()
         return
     from bilex.runs.progress import notebook_progress
 
-    with notebook_progress(method.stopping.tolerance, method.stopping.max_iterations, runs) as reporter:
+    with notebook_progress() as reporter:
         yield reporter
 
 

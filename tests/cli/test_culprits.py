@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bilex as package
-from bilex.cli.estimate import estimate_from_sizes
+from bilex.cli.estimate import estimate_memory
 from bilex.errors import BilexError, InputError
 from bilex.files.run_directory import run_directory
 from bilex.matching.graph import RowPairs
@@ -41,7 +41,7 @@ def test_odds_that_drown_every_weight_are_refused(bilex: Bilex, work: Path) -> N
 
 def test_more_candidates_than_words_need_no_more_memory() -> None:
     few, many = (find_method("ruder2018").with_changes({"candidates": count}) for count in (200, 10**9))
-    assert estimate_from_sizes((300, 200), 20, few, None) == estimate_from_sizes((300, 200), 20, many, None)
+    assert estimate_memory((300, 200), 20, few) == estimate_memory((300, 200), 20, many)
 
 
 def test_an_input_that_may_not_be_read_is_not_blamed_on_the_output(tmp_path: Path) -> None:

@@ -6,9 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from bilex.cli.estimate import Estimate, Memory, check_memory, estimate_from_sizes, estimate_run, measure_memory
+from bilex.cli.estimate import (
+    Estimate,
+    Memory,
+    check_memory,
+    estimate_memory,
+    estimate_run,
+    measure_memory,
+    measure_search,
+)
 from bilex.errors import BilexError
 from bilex.methods import find_method
+from bilex.runs.costs import stage_seconds
 from bilex.search.local import LocalEngine
 
 METHOD = find_method("ruder2018")
@@ -17,39 +26,41 @@ GIB = 2**30
 
 
 def test_more_words_need_more() -> None:
-    engine = LocalEngine()
-    small = estimate_from_sizes((10_000, 10_000), 20, METHOD, engine)
-    large = estimate_from_sizes((100_000, 200_000), 20, METHOD, engine)
-    limited = estimate_from_sizes((100_000, 200_000), 20, METHOD.with_changes({"max_rank": 5_000}), engine)
-    assert small.seconds and large.seconds and limited.seconds
-    assert large.seconds > 20 * small.seconds
-    assert limited.seconds < large.seconds
-    assert large.memory > 4 * (100_000 + 200_000) * 20 * 4
-    assert estimate_from_sizes((10, 10), 3, METHOD, None).seconds is None
+    small, large = (10_000, 10_000), (100_000, 200_000)
+    limited = METHOD.with_changes({"max_rank": 5_000})
+    few, many, seen = (
+        sum(stage_seconds(words, 20, method, 1e-9).values())
+        for words, method in ((small, METHOD), (large, METHOD), (large, limited))
+    )
+    assert many > 20 * few
+    assert seen < many
+    assert estimate_memory(large, 20, METHOD).memory > 4 * (100_000 + 200_000) * 20 * 4
+    assert 0 < measure_search(LocalEngine(), 20, small) < 1e-3
 
 
 @pytest.mark.parametrize(
-    ("seconds", "ending"), [(None, "memory"), (3, "seconds"), (47, "47 seconds"), (300, "5 minutes")]
+    ("stages", "ending"),
+    [(None, "memory"), ({"a": 3}, "seconds"), ({"a": 40, "b": 7}, "47 seconds"), ({"a": 300}, "5 minutes")],
 )
-def test_estimate_in_words(seconds: float | None, ending: str) -> None:
-    assert str(Estimate(2.34e9, seconds)).endswith(ending)
+def test_estimate_in_words(stages: dict[str, float] | None, ending: str) -> None:
+    assert str(Estimate(2.34e9, stages)).endswith(ending)
 
 
 def test_too_little_free_memory_is_an_error_that_names_what_would_fit() -> None:
     words = (200_000, 200_000)
-    needed = estimate_from_sizes(words, 300, METHOD, None)
+    needed = estimate_memory(words, 300, METHOD)
     with pytest.raises(BilexError) as raised:
         check_memory(needed, words, 300, Memory(total=64 * GIB, available=GIB))
     fewer = int(str(raised.value).split()[-1])
     assert 1000 <= fewer < 200_000
-    fitting = estimate_from_sizes((fewer, fewer), 300, METHOD, None)
+    fitting = estimate_memory((fewer, fewer), 300, METHOD)
     check_memory(fitting, (fewer, fewer), 300, Memory(total=64 * GIB, available=GIB))
 
 
 @pytest.mark.parametrize("memory", [Memory(64 * GIB, None), Memory(None, None)])
 def test_unknown_free_memory_is_no_error(memory: Memory) -> None:
     words = (200_000, 200_000)
-    check_memory(estimate_from_sizes(words, 300, METHOD, None), words, 300, memory)
+    check_memory(estimate_memory(words, 300, METHOD), words, 300, memory)
 
 
 def test_a_run_is_refused_by_the_size_of_its_files(tmp_path: Path) -> None:

@@ -2,8 +2,7 @@
 
 The largest arrays are the vectors, and at the peak there are several copies of them: prepared, mapped into the shared
 space, and one language with the crowding of CSLS beside it. Nothing grows with the product of
-the vocabularies but the time, of which the searches over all pairs of words take most: two in EM before the answers
-are reused (`search/reuse.py`), a small part of one in each later iteration, and one in both directions for the lexicon.
+the vocabularies but the time (`bilex.runs.costs`).
 """
 
 from __future__ import annotations
@@ -12,27 +11,22 @@ import os
 import re
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 import numpy as np
 
 from bilex.errors import BilexError
 from bilex.methods import Method
-from bilex.numerics.threads import thread_count
+from bilex.runs.costs import stage_seconds
 from bilex.search.engine import Engine
-from bilex.seeds.coupling import SIZES
 from bilex.vectors.readers import peek_shape
 
 COPIES = 4.3  # of both languages' vectors, at the peak; measured at 200,000 words a side
 BASE_MEMORY = 350e6  # bytes: Python, the libraries and the compiled kernels
 BYTES_PER_EDGE = 24  # of the candidate graph
-LATER_ITERATIONS, LATER_COST = 8, 0.1  # a usual number, and the share of a full search each costs with reuse
-FINAL_SEARCH = 1.5  # the search in both directions, and again for the few words that it leaves open
-WORD_COST = 1.6e-4  # CPU seconds to weigh, match and rank the candidates of a word
-COUPLING_COST = 3e-6  # CPU seconds for each pair of words, where there is no seed
-PARSE_RATE = 60e6  # numbers a second read from text, on two cores
 SAMPLE_QUERIES, SAMPLE_TARGETS = 2048, 32768
 # The limit, the usage, and in memory.stat the part of the usage that is only cached files; in versions 2 and 1.
 CGROUP_FILES = (
@@ -43,10 +37,15 @@ CGROUP_FILES = (
 
 @dataclass(frozen=True)
 class Estimate:
-    """Bytes of memory at the peak, and seconds; the time is None where it was not measured."""
+    """Bytes of memory at the peak, and the seconds of each stage; None where they were not measured."""
 
     memory: float
-    seconds: float | None
+    stages: Mapping[str, float] | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """The seconds in all."""
+        return None if self.stages is None else sum(self.stages.values())
 
     def __str__(self) -> str:
         memory, seconds = f"about {self.memory / 1e9:.1f} GB of memory", self.seconds
@@ -63,50 +62,46 @@ class Estimate:
 
 
 def estimate_run(
-    paths: tuple[str, str], limit: int, method: Method, engine: Engine | None, *, seedless: bool = False
+    paths: tuple[str, str],
+    limit: int,
+    method: Method,
+    engine: Engine | None,
+    *,
+    seedless: bool = False,
+    tries: bool = False,
 ) -> Estimate | None:
     """Estimate a run from the sizes of its files, None if unknown; raise if there is too little free memory.
 
-    Without a seed (`seedless`) a start is looked for first: couplings of the most frequent words, and EM from each.
+    `seedless` and `tries` are those of `stage_seconds`.
     """
     source, target = (peek_shape(path, limit) for path in paths)
     if source is None or target is None:
         return None
     words, dimension = (source[0], target[0]), max(source[1], target[1])
-    check_memory(estimate_from_sizes(words, dimension, method, None), words, dimension, measure_memory())
-    return estimate_from_sizes(words, dimension, method, engine, seedless=seedless)
+    needed = estimate_memory(words, dimension, method)
+    check_memory(needed, words, dimension, measure_memory())
+    if engine is None:
+        return needed
+    pair_seconds = measure_search(engine, dimension, words)
+    return replace(needed, stages=stage_seconds(words, dimension, method, pair_seconds, seedless=seedless, tries=tries))
 
 
-def estimate_from_sizes(
-    words: tuple[int, int], dimension: int, method: Method, engine: Engine | None, *, seedless: bool = False
-) -> Estimate:
-    """Estimate a run over so many source and target words; without an engine, only its memory."""
+def estimate_memory(words: tuple[int, int], dimension: int, method: Method) -> Estimate:
+    """Estimate the memory of a run over so many source and target words."""
     rows, columns = words
     edges = min(method.e_step.candidates, columns) * rows
-    memory = BASE_MEMORY + COPIES * 4 * (rows + columns) * dimension + BYTES_PER_EDGE * edges
-    if engine is None:
-        return Estimate(memory, None)
-    pairs = int(FINAL_SEARCH * rows * columns)
-    coupled = sum(min(rows, columns, size) ** 2 for size in SIZES) if seedless else 0
-    if method.self_learning:
-        most = method.e_step.max_rank or max(words)
-        searches = 2 + LATER_ITERATIONS * (LATER_COST if method.map.kind != "cca" else 1)  # both sides move: no reuse
-        pairs += int(searches * min(rows, most) * min(columns, most)) * (1 + len(SIZES) * seedless)
-        pairs += rows * columns if method.e_step.match_all and not method.evidence and max(words) > most else 0
-    seconds = pairs / pairs_per_second(engine, dimension, words)
-    seconds += (rows + columns) * (dimension / PARSE_RATE + WORD_COST)
-    return Estimate(memory, seconds + COUPLING_COST * coupled / thread_count())
+    return Estimate(BASE_MEMORY + COPIES * 4 * (rows + columns) * dimension + BYTES_PER_EDGE * edges)
 
 
-def pairs_per_second(engine: Engine, dimension: int, words: tuple[int, int]) -> float:
-    """Measure the speed of the search on a small sample."""
+def measure_search(engine: Engine, dimension: int, words: tuple[int, int]) -> float:
+    """Measure the seconds that the search takes for a pair of words, on a small sample."""
     counts = (min(SAMPLE_QUERIES, words[0]), min(SAMPLE_TARGETS, words[1]))
     random = np.random.default_rng(0)
     queries, targets = (random.standard_normal((count, dimension), np.float32) / dimension**0.5 for count in counts)
     engine.top_k(queries[:8], targets, 1)  # loads the kernels
     started = time.perf_counter()
     engine.top_k(queries, targets, min(3, len(targets)))
-    return len(queries) * len(targets) / (time.perf_counter() - started)
+    return (time.perf_counter() - started) / (len(queries) * len(targets))
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bilex.search.engine import Engine
     from bilex.vectors.embeddings import Embeddings
 
+LARGE_SEED = 8000  # bytes: about 500 words, from which on several uses of a dictionary are tried
 BAD_VERDICT = 3  # the exit code of a run that is complete, but not to be trusted
 CHOICES = {  # what a method decided by itself, in words
     "start": "the seed is used only to start",
@@ -105,7 +106,7 @@ def induce(
     from bilex.files.run_directory import run_directory
     from bilex.report.page import write_report
     from bilex.runs.checkpoints import read_checkpoint
-    from bilex.runs.progress import INDUCTION, show_progress
+    from bilex.runs.progress import show_progress
     from bilex.search.engines import find_engine, open_engine
     from bilex.vectors.embeddings import short_name
 
@@ -114,11 +115,10 @@ def induce(
         job = new_job(context) if resume is None or interrupted is None else old_job(context, resume, interrupted)
         find_engine(job.engine, threads=job.threads)
     place = resume or output or f"{short_name(job.src)}-{short_name(job.trg)}"
-    stopping = job.method.stopping
     with (
         run_directory(place, force=force or resume is not None) as folder,
         exit_promptly_on_signal(folder),
-        show_progress(quiet or as_json, stopping.tolerance, stopping.max_iterations, stages=INDUCTION) as reporter,
+        show_progress(quiet or as_json) as reporter,
         open_engine(job.engine, threads=job.threads, progress=reporter.rows) as engine,
     ):
         checkpoint = checkpoint_writer(job, place, folder, resumed=resume is not None)
@@ -217,9 +217,13 @@ def carry_out(
 
     warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place
     check_seed(job.seed)
-    here, seedless = engine if job.engine == "local" else None, job.seed == UNSUPERVISED
-    needed = estimate_run((job.src, job.trg), job.limit, job.method, here, seedless=seedless)
+    here, path = engine if job.engine == "local" else None, Path(job.seed)
+    tries = job.method.supervision == "choose" and path.is_file() and path.stat().st_size > LARGE_SEED
+    needed = estimate_run(
+        (job.src, job.trg), job.limit, job.method, here, seedless=job.seed == UNSUPERVISED, tries=tries
+    )
     if needed:
+        reporter.expect(needed.stages or {})
         first = ", and up to a minute more to compile the kernels, this first time" if compiled else ""
         reporter.note(f"this needs {needed}{first}")
     source, target = (read_side(path, job.limit, reporter) for path in (job.src, job.trg))

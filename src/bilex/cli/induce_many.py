@@ -73,7 +73,7 @@ def induce_many(
     from bilex.files.ownership import check_listed_replaceable
     from bilex.files.run_directory import run_directory
     from bilex.multilingual.many import induce_many as learn_all
-    from bilex.runs.progress import INDUCTION, show_progress
+    from bilex.runs.progress import show_progress
     from bilex.search.engines import find_engine, open_engine
     from bilex.seeds.seed import check_seed
 
@@ -83,11 +83,10 @@ def induce_many(
         files = named_files((hub, *languages))
         starts = seeds_of(seeds, list(files)[1:])
     place, runs = output or "-".join(files), len(files) * (len(files) - 1) // 2
-    limits = method.stopping.tolerance, method.stopping.max_iterations
     with (
         run_directory(place, partial(check_listed_replaceable, SUMMARY, "induce-many"), force=force) as folder,
         exit_promptly_on_signal(folder),
-        show_progress(quiet or as_json, *limits, stages=INDUCTION, runs=runs) as reporter,
+        show_progress(quiet or as_json, runs=runs) as reporter,
         open_engine(given["engine"], threads=given["threads"], progress=reporter.rows) as engine,
     ):
         for name, seed in starts.items():

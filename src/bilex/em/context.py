@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from bilex.matching.graph import Matching
@@ -42,6 +42,9 @@ class Reporter:
 
     def note(self, text: str) -> None:
         """Receive something worth knowing."""
+
+    def expect(self, seconds: Mapping[str, float]) -> None:
+        """Receive what each stage of a run should take, by the first words of their names."""
 
     def stage(self, name: str) -> None:
         """Begin a part of the work, such as "learning"."""

@@ -28,7 +28,7 @@ from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.lexicon.reviews import UNDECIDED, Decision, WordPair
 from bilex.methods import Method
 from bilex.report.page import write_report
-from bilex.runs.progress import INDUCTION, Position, ProgressReporter
+from bilex.runs.progress import Position, ProgressReporter
 from bilex.runs.run import Run
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def main(arguments: Iterable[str]) -> None:
     warnings.simplefilter("ignore")
     warnings.simplefilter("error", NothingMatchedWarning)
     try:
-        retrain(folder, place, JsonLinesReporter(Position(INDUCTION, 1e-6, 100)))
+        retrain(folder, place, JsonLinesReporter(Position()))
     except (BilexError, NothingMatchedWarning, OSError, MemoryError) as error:
         sys.exit(str(error) or type(error).__name__)
 
