@@ -81,9 +81,20 @@ def test_a_stage_that_is_left_out_is_no_longer_expected(now: list[float]) -> Non
     position.stage("measuring")
     position.rows(1, 2)
     assert position.done == 0.6
-    assert position.left == "2 s left"  # twice as fast as expected so far
-    now[0] += 100
-    assert position.left == ""
+    assert position.left == "2 s left"  # faster than expected so far
+    now[0] += 1
+    assert position.left == "1 s left"
+
+
+def test_a_stage_that_takes_long_slows_the_rest_down(now: list[float]) -> None:
+    position = Position()
+    position.expect({"looking": 50, "learning": 50})
+    position.stage("looking")
+    seen = []
+    for now[0] in (0, 50, 100, 200):
+        seen.append(float(position.left.split()[0]) * (60 if "min" in position.left else 1))
+    assert seen[0] > seen[1] == 50 < seen[2] < seen[3]
+    assert position.done == 0
 
 
 def test_quiet_is_silent_also_on_a_terminal(
@@ -99,6 +110,8 @@ def test_quiet_is_silent_also_on_a_terminal(
 
 def test_lines_become_rarer(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     reporter = LineReporter(Position())
+    reporter.rows(1000, 1000)  # a sample
+    reporter.stage("searching")
     for second in range(1000):
         now[0] = float(second)
         reporter.rows(second, 1000)

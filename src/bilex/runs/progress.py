@@ -56,7 +56,7 @@ class Position:
         self.seconds: dict[str, float] = {}  # what a run is expected to take, by the first words of its stages
         self.runs, self.done, self.iterations = runs, 0.0, 0
         self._run, self._stage, self._steps, self._part = 0, "", 0, 0.0
-        self._started, self._end = time.perf_counter(), 0.0
+        self._started, self._moved, self._stage_end = time.perf_counter(), 0.0, 0.0
 
     @property
     def elapsed(self) -> float:
@@ -65,11 +65,27 @@ class Position:
 
     @property
     def left(self) -> str:
-        """How long the rest will take, in words; empty while it is too early to tell, or if it was foretold wrongly."""
-        left = self._end - self.elapsed
-        if not left > 0 or self.done >= 1:
+        """How long the rest will take, in words; empty while it is too early to tell."""
+        elapsed, expected = self.elapsed, self._expected
+        done = self.done
+        if expected:  # time counts as progress, up to the end of the stage
+            done = min(
+                max(done, self._stage_end), done + (elapsed - self._moved) / expected / self._pace(done, self._moved)
+            )
+        elif done < MIN_FORETOLD:
             return ""
+        left = (1 - done) * (expected * self._pace(done, elapsed) if expected else elapsed / done)
         return f"{math.ceil(left)} s left" if left < 90 else f"{left / 60:.0f} min left"
+
+    @property
+    def _expected(self) -> float:
+        """The expected seconds in all."""
+        return sum(self.seconds.values()) * self.runs
+
+    def _pace(self, done: float, elapsed: float) -> float:
+        """How much longer it takes than expected, from what is done; at first as long."""
+        prior = PRIOR_SHARE * self._expected
+        return (elapsed + prior) / (done * self._expected + prior)
 
     def expect(self, seconds: Mapping[str, float]) -> None:
         """Set the expected seconds of each stage, unless they are known."""
@@ -92,9 +108,10 @@ class Position:
         self._move()
 
     def rows(self, done: int, total: int) -> None:
-        """Advance the current search."""
-        self._part = done / max(total, 1)
-        self._move()
+        """Advance the current search; before the first stage there are only samples."""
+        if self._stage:
+            self._part = done / max(total, 1)
+            self._move()
 
     def iteration(self) -> None:
         """End an iteration of EM."""
@@ -102,21 +119,17 @@ class Position:
         self._move()
 
     def _move(self) -> None:
-        expected, elapsed = sum(self.seconds.values()) * self.runs, self.elapsed
+        expected, names, self._moved = self._expected, list(self.seconds), self.elapsed
         if not expected:
             self.done = self._part
-            self._end = elapsed / self.done if self.done >= MIN_FORETOLD else 0.0
-            return
-        steps = self._steps + self.iterations + (self._part if self._stage == "measuring" else 0.0)
-        names, reached = list(self.seconds), 0.0
-        if self._stage in names:
-            reached = sum(self.seconds[name] for name in names[: names.index(self._stage)])
-            reached += self.seconds[self._stage] * min(1.0, steps / STEPS.get(self._stage, 1))
-        reached += self._run * expected / self.runs
-        self.done = max(self.done, min(1.0, reached / expected))
-        prior = PRIOR_SHARE * expected
-        pace = (elapsed + prior) / (self.done * expected + prior)
-        self._end = elapsed + (1 - self.done) * expected * pace
+        elif self._stage in names:
+            steps = self._steps + self.iterations + (self._part if self._stage == "measuring" else 0.0)
+            before = sum(self.seconds[name] for name in names[: names.index(self._stage)])
+            before += self._run * expected / self.runs
+            stage = self.seconds[self._stage]
+            self._stage_end = min(1.0, (before + stage) / expected)
+            reached = before + stage * min(1.0, steps / STEPS.get(self._stage, 1))
+            self.done = max(self.done, min(1.0, reached / expected))
 
 
 class TimeLeftColumn(ProgressColumn):
