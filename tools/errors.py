@@ -17,11 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bilex.em.context import Context
-from bilex.induction import learn
-from bilex.methods import DEFAULT_METHOD, find_method
-from bilex.runs.prepared import prepare
-from bilex.search.local import LocalEngine
+from bilex.induction import induce
 from bilex.vectors.spelling import fold_spelling
 from tools.accuracy import Bench, write_section
 
@@ -72,16 +68,14 @@ def same_stem(one: str, other: str) -> bool:
 def answers(bench: Bench) -> list[Answer]:
     """Learn from the first draw, and translate all words of the train file that were not drawn."""
     seed = bench.seed(SEED, 0)
-    engine = LocalEngine()
-    learnt = learn(prepare(bench.source, bench.target, seed, find_method(DEFAULT_METHOD)), Context(engine))
+    run = induce(bench.source, bench.target, seed)
     gold = defaultdict[str, set[str]](set)
     for source, target in bench.gold(seed)[0]:
         gold[source].add(target)
-    rows = np.array([learnt.source.index[word] for word in gold])
-    found = learnt.shared_space(engine)[0].search(rows, 10, "csls", engine).indices
+    found = run.translate_many(gold, k=10)
     return [
-        Answer(word, [learnt.target.words[place] for place in places], int(row), frozenset(gold[word]))
-        for word, places, row in zip(gold, found.tolist(), rows, strict=True)
+        Answer(word, [each.word for each in best], run.source.index[word], frozenset(gold[word]))
+        for word, best in zip(gold, found, strict=True)
     ]
 
 

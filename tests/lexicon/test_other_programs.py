@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import math
 import shutil
@@ -13,7 +14,7 @@ import pytest
 
 from bilex.errors import BilexError, BilexWarning
 from bilex.lexicon.formats import write_book
-from bilex.lexicon.formats.book import Book, Translations
+from bilex.lexicon.formats.book import Book, Translations, group_by_lemma
 from bilex.lexicon.lexicon import Entry
 
 PAIRS = [
@@ -58,6 +59,35 @@ def test_pyglossary_reads_stardict_and_tei(book: Book, tmp_path: Path) -> None:
     found = {entry.l_word[0]: entry.defi for entry in tei}
     assert found.keys() == by_word().keys()
     assert "talo" in found["house"] and "&lt;b&gt;koti" in found["house"]
+
+
+def test_pyglossary_reads_grouped_dictionaries(tmp_path: Path) -> None:
+    """Forms lead to their lemma."""
+    glossary = pytest.importorskip("pyglossary.glossary_v2").Glossary
+    glossary.init()
+    forms = [("houses", "talot", 0.4), ("house", "talo", 0.9), ("car", "auto", 0.5)]
+    entries = [Entry(source, target, 0.5, 1, True, "matching", right) for source, target, right in forms]
+    grouped = group_by_lemma(Book(entries, "en", "fi", "bilex"), ({"houses": "house"}, {"talot": "talo"}))
+    for form, name, reader in (("stardict", "a.ifo", "Stardict"), ("tei", "a.tei", "FreeDict")):
+        write_book(grouped, form, f"{tmp_path}/{name}")
+        found = glossary()
+        found.directRead(f"{tmp_path}/{name}", formatName=reader)
+        words = {entry.l_word[0]: (set(entry.l_word), entry.defi) for entry in found}
+        assert {word: forms for word, (forms, _) in words.items()} == {"house": {"house", "houses"}, "car": {"car"}}
+        assert "talo" in words["house"][1] and "talot" not in words["house"][1]
+
+
+def test_bicleaner_reads_the_tables_of_moses(book: Book, tmp_path: Path) -> None:
+    dictionaries = pytest.importorskip("bicleaner.prob_dict")
+    with pytest.warns(BilexWarning, match="1 word"):
+        write_book(book, "lex", f"{tmp_path}/a")
+    tables = {}
+    for ending in (".f2e", ".e2f"):
+        with gzip.open(f"{tmp_path}/a{ending}.gz", "wb") as packed:
+            packed.write((tmp_path / f"a{ending}").read_bytes())
+        tables[ending] = dictionaries.ProbabilisticDictionary(f"{tmp_path}/a{ending}.gz")
+    assert tables[".f2e"].get_prob("house", "talo") == 0.5
+    assert tables[".e2f"].get_prob("talo", "house") == 0.75
 
 
 def test_sdcv_finds_words_in_the_index(book: Book, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bilex.cli.induce import plural
 from bilex.cli.options import is_given, min_confidence_option, min_probability_option, quiet_option, run_argument
 from bilex.errors import BilexError
 from bilex.lexicon.formats import FORMATS
@@ -105,9 +106,19 @@ def export(
         for pieces in FORMATS[form].files(book).values():
             sys.stdout.buffer.writelines(pieces)
         sys.stdout.buffer.flush()
-    if not quiet:
+    if not quiet and written:
+        if vectors is None:
+            click.echo(f"{count_written(loaded, book, form, side)}, written to", err=True)
         for name in written:
             click.echo(name)
+
+
+def count_written(run: Run, book: Book | None, form: str, side: str | None) -> str:
+    """Count what was written: entries, or words where a file has every word of the run."""
+    if book is not None and form != "lex":
+        return plural(len(book.entries), "entry")
+    sides = {"source": run.source, "target": run.target}
+    return " and ".join(f"{len(each):,}" for name, each in sides.items() if side in (name, "both", None)) + " words"
 
 
 def find_problem(context: click.Context) -> str | None:

@@ -264,16 +264,17 @@ def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> 
 def summary_lines(run: Run, place: str, *, report: bool) -> list[str]:
     """Sum the result up for people: what to expect of it, the verdict, how it was learnt, where it is."""
     from bilex.files.ownership import LEXICON, REPORT
+    from bilex.seeds.seed import UNSUPERVISED
 
     seed, seconds = run.info["configuration"]["seed"], run.info["seconds"]
     unknown = seed["given"] - seed["used"]
     known = f" ({unknown:,} more have a word without a vector)" if unknown else ""
-    learnt = (
-        f"learnt from {plural(seed['used'], 'seed pair')}{known} in {plural(len(run.info['iterations']), 'iteration')}"
-    )
+    pairs = f"{seed['used']:,} pairs found without a seed" if seed["name"] == UNSUPERVISED else ""
+    pairs = pairs or f"{plural(seed['used'], 'seed pair')}{known}"
+    learnt = f"learnt from {pairs} in {plural(len(run.info['iterations']), 'iteration')}"
     lines = [run.headline, *verdict_lines(run), f"{learnt}, {seconds:.1f} s ({run.info['stopped']})"]
     for choice in run.info["choices"]:
-        chosen = CHOICES.get(choice["chosen"], f"{choice['about']}: {choice['chosen']}")
+        chosen = CHOICES.get(choice["chosen"], f"the start is the coupling of the first {choice['chosen']}")
         lines.append(f"{chosen} ({choice['why']})")
     written = f"lexicon: {Path(place) / LEXICON}" + (f", report: {Path(place) / REPORT}" if report else "")
     return [*lines, written, f"look at it and correct it: bilex explore {quote(place)}"]

@@ -38,7 +38,7 @@ class Scale(NamedTuple):
 
 
 SCALES = {
-    "precision": Scale(0.50, 0.10, "{value} of the entries are expected to be right."),
+    "precision": Scale(0.50, 0.10, "{value} of the entries are expected to be right, and half of them in a sound run."),
     "seed": Scale(0.50, 0.15, "{value} of the seed's words have their translation among the five best."),
 }
 

@@ -64,7 +64,8 @@ def decide_verdict(figures: RunFigures, configuration: dict[str, Any]) -> Verdic
     levels = {sign.key: sign.level for sign in signs}
     level = combine_levels(figures, levels)
     order = (SOUND, FAILED, DOUBTFUL) if level == SOUND else (FAILED, DOUBTFUL)
-    reasons = [sign.sentence for each in order for sign in signs if sign.level == each]
+    headline = ("precision", SOUND)  # says so already
+    reasons = [sign.sentence for each in order for sign in signs if sign.level == each and (sign.key, each) != headline]
     seed = configuration["seed"]
     if levels.get("seed", SOUND) != SOUND and seed.get("contradicted"):
         worst = ", ".join(" ".join(pair) for pair in seed["contradicted"][:MAX_NAMED_PAIRS])

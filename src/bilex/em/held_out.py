@@ -118,7 +118,9 @@ def split_words(pairs: RowPairs, every: int = HELD_OUT_EVERY) -> tuple[RowPairs,
 def choose_supervision(training: Training, method: Method, seed: Seed) -> tuple[Method, Choice]:
     """Decide the role of the seed in EM."""
     if not seed.is_dictionary:
-        why = "identical strings, numerals and earlier lexicons are not a dictionary"
+        found = seed.name == UNSUPERVISED
+        what = "pairs found without one" if found else "identical strings, numerals and earlier lexicons"
+        why = f"{what} are not a dictionary"
         return method.with_changes({"supervision": "start"}), Choice("supervision", "start", why)
     known = seed.pairs.among_frequent(method.e_step.max_rank)
     words = len(np.unique(known.source))

@@ -51,7 +51,7 @@ export function card(row, act, alternatives = null, found = null) {
 const rankOf = (place) => (place ? number(place) : "?");
 const confidence = (row) => (row.confidence === null ? "" : `confidence ${percent(row.confidence)} · `);
 const facts = (row) =>
-  `${confidence(row)}cosine ${score(row.score)} · ${row.mutual ? "mutual neighbours" : "not mutual"} · CSLS rank ${number(row.rank)} · ` +
+  `${confidence(row)}cosine ${score(row.score)} · ${row.mutual ? "mutual neighbours" : "not mutual"} · rank ${number(row.rank)} among its neighbours, hubs discounted · ` +
   `frequency ranks ${rankOf(row.frequency)} → ${rankOf(row.target_frequency)} · ${row.origin}`;
 export const pairText = (row) => `${plainText(row.source)} → ${row.target === null ? "—" : plainText(row.target)}`;
 

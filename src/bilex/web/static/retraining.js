@@ -7,6 +7,9 @@ const TITLES = {
   decided: "By your decisions",
   drift: "Drift: words you did not decide about",
 };
+const DRIFT =
+  "all words share one map, which was fitted again with your decisions, so a word with two nearly equal candidates may take " +
+  "the other one. Reject what got worse, and it stays away.";
 const newest = requestTracker();
 let watching = 0;
 let closed = null; // the run whose changes were read
@@ -78,8 +81,8 @@ function result(found) {
     element(
       "p",
       {},
-      `Your decisions changed the translations of ${number(decided)} source words. ${number(drift)} others drifted, because the `,
-      `map learnt from your decisions is another; ${number(same)} stayed the same. `,
+      `Your decisions changed the translations of ${number(decided)} source words; ${number(same)} stayed the same. `,
+      ...(drift ? [`${number(drift)} others drifted: ${DRIFT} `] : []),
       element("a", { href: "#review", onclick: open }, `Open ${found.run}`),
       ` and go on there: it knows your decisions. `,
       element("code", {}, `bilex explore ${found.run}`),

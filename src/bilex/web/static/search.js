@@ -90,7 +90,7 @@ function describe(found) {
     element(
       "div",
       { class: "lists" },
-      ranking(`Best translations in ${names[other]}`, found.best[0]?.confidence === undefined ? "by CSLS" : "and confidence", found.best, other),
+      ranking(`Best translations in ${names[other]}`, found.best[0]?.confidence === undefined ? "by cosine, hubs discounted" : "and confidence", found.best, other),
       ranking(`Nearest in ${names[other]}`, "by cosine", found.nn, other),
       ranking(`Neighbours in ${names[found.side]}`, "by cosine", found.neighbours, found.side),
       caption(),
