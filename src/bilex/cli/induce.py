@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bilex.search.engine import Engine
     from bilex.vectors.embeddings import Embeddings
 
-LARGE_SEED = 8000  # bytes: about 500 words, from which on several uses of a dictionary are tried
+LARGE_SEED_BYTES = 8000  # about 500 words, from which on several uses of a dictionary are tried
 BAD_VERDICT = 3  # the exit code of a run that is complete, but not to be trusted
 CHOICES = {  # what a method decided by itself, in words
     "start": "the seed is used only to start",
@@ -218,7 +218,7 @@ def carry_out(
     warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place
     check_seed(job.seed)
     here, path = engine if job.engine == "local" else None, Path(job.seed)
-    tries = job.method.supervision == "choose" and path.is_file() and path.stat().st_size > LARGE_SEED
+    tries = job.method.supervision == "choose" and path.is_file() and path.stat().st_size > LARGE_SEED_BYTES
     needed = estimate_run(
         (job.src, job.trg), job.limit, job.method, here, seedless=job.seed == UNSUPERVISED, tries=tries
     )

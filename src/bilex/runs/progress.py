@@ -17,7 +17,7 @@ from rich.text import Text
 from bilex.em.context import Iteration, Reporter
 from bilex.runs.costs import ITERATIONS
 
-STEPS = {"reading": 2, "starting": 2, "trying": 5, "learning": ITERATIONS}  # usual numbers; other stages have one
+USUAL_STEPS = {"reading": 2, "starting": 2, "trying": 5, "learning": ITERATIONS}  # usual numbers; other stages have one
 PRIOR_SHARE = 0.1  # of the expected time: how long it takes until the pace of this command counts as much
 FIRST_LINE, LINE_SHARE = 30.0, 0.25  # seconds, and how long between lines as a share of the time so far
 REDRAW_INTERVAL = 0.2  # seconds
@@ -128,7 +128,7 @@ class Position:
             before += self._run * expected / self.runs
             stage = self.seconds[self._stage]
             self._stage_end = min(1.0, (before + stage) / expected)
-            reached = before + stage * min(1.0, steps / STEPS.get(self._stage, 1))
+            reached = before + stage * min(1.0, steps / USUAL_STEPS.get(self._stage, 1))
             self.done = max(self.done, min(1.0, reached / expected))
 
 
