@@ -34,7 +34,6 @@ from bilex.web.table import TableQuery, Whole
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 HOSTS = ["127.0.0.1", "localhost"]
 MAX_BODY_BYTES = 64 * 1024
-MAX_COMPLETIONS = 10
 
 Side = Literal["source", "target"]
 Question = TypeVar("Question")
@@ -89,16 +88,11 @@ def create_app(explorer: Explorer, port: int, token: str, one_time_key: str | No
     async def page(_: Request) -> Response:
         return HTMLResponse(template().render(token=token, version=__version__, **explorer.about()))
 
-    def complete(question: WordPrefix) -> Any:
-        sides = ("source", "target") if question.side is None else (question.side,)
-        return {"words": explorer.complete(question.prefix, sides, MAX_COMPLETIONS)}
-
-    def decide(question: NewDecision) -> Any:
-        row = explorer.decide(question.entry, question.decision, question.correction, question.version)
+    def with_progress(row: Any) -> Any:
         return {"row": row, "progress": explorer.progress()}
 
-    def undo(question: EntryVersion) -> Any:
-        return {"row": explorer.undo(question.entry, question.version), "progress": explorer.progress()}
+    def decide(asked: NewDecision) -> Any:
+        return with_progress(explorer.decide(asked.entry, asked.decision, asked.correction, asked.version))
 
     def export(question: Mapping[str, str]) -> Response:
         text = explorer.export(decided=question.get("decided") == "1")
@@ -109,16 +103,16 @@ def create_app(explorer: Explorer, port: int, token: str, one_time_key: str | No
         Route("/", page),
         Route("/static/{name}", static),
         query("/api/run", dict, lambda _: explorer.about()),
-        query("/api/complete", WordPrefix, complete),
-        query("/api/word", Word, lambda question: explorer.word(question.side, question.word)),
-        query("/api/outside", Word, lambda question: {"sides": explorer.outside(question.word)}),
+        query("/api/complete", WordPrefix, lambda asked: {"words": explorer.complete(asked.prefix, asked.side)}),
+        query("/api/word", Word, lambda asked: explorer.word(asked.side, asked.word)),
+        query("/api/outside", Word, lambda asked: {"sides": explorer.outside(asked.word)}),
         query("/api/entries", TableQuery, explorer.entries),
-        query("/api/entry", EntryNumber, lambda question: explorer.row(question.entry)),
+        query("/api/entry", EntryNumber, lambda asked: explorer.row(asked.entry)),
         query("/api/progress", dict, lambda _: explorer.progress()),
         query("/api/reviewed.tsv", dict, export),
         query("/api/retrain", dict, lambda _: retraining.state()),
         change("/api/decide", NewDecision, decide),
-        change("/api/undo", EntryVersion, undo),
+        change("/api/undo", EntryVersion, lambda asked: with_progress(explorer.undo(asked.entry, asked.version))),
         change("/api/retrain/start", dict, lambda _: retraining.start()),
         change("/api/retrain/open", dict, lambda _: {"address": retraining.open_run()}),
     ]

@@ -23,6 +23,7 @@ from bilex.web.table import UNMATCHED, Completion, Table, TableQuery
 
 MAX_NEIGHBOURS = 10  # translations and neighbours that are shown
 MAX_CACHED_WORDS = 512
+MAX_COMPLETIONS = 10
 
 
 class NotInRun(BilexError):  # noqa: N818 (not a fault of the caller)
@@ -70,14 +71,15 @@ class Explorer:
             "verdict": info.get("verdict", {}).get("level"),
         }
 
-    def complete(self, prefix: str, sides: tuple[str, ...], limit: int) -> list[dict[str, Any]]:
+    def complete(self, prefix: str, side: str | None) -> list[dict[str, Any]]:
         """Return words with the prefix, in one or both languages, the most frequent first."""
         if not prefix:
             return []
-        found = [(row, side) for side in sides for row in self.completion[side](prefix, limit)]
+        sides = self.sides if side is None else (side,)
+        found = [(row, side) for side in sides for row in self.completion[side](prefix, MAX_COMPLETIONS)]
         words = [{"side": side, "word": self.sides[side].words[row], "frequency": row + 1} for row, side in found]
         words.sort(key=lambda item: (item["word"] != prefix, item["frequency"]))
-        return words[:limit]
+        return words[:MAX_COMPLETIONS]
 
     def word(self, side: str, word: str) -> dict[str, Any]:
         """Describe a word or term, with its entries in the lexicon."""
