@@ -49,24 +49,11 @@ def reproduce(
     limit: int | None = 200_000,
     reporter: Reporter | None = None,
 ) -> Outcome:
-    """Run a table or figure of the paper, or continue an interrupted run.
+    """Run a table or figure of the paper (``table1`` to ``table5``, ``fig2`` or ``fig3``), or go on with it.
 
-    Parameters
-    ----------
-    name
-        ``table1`` to ``table5``, ``fig2`` or ``fig3``.
-    data
-        The data directory.
-    output
-        The directory of the results: ``NAME.jsonl`` (every cell), ``NAME.tsv``, ``NAME.txt``, for figures SVG and PNG.
-    layout
-        The name of a shipped layout or a TOML file; by default the one that fits the files.
-    options
-        Which part of the experiment; by default all of it.
-    limit
-        The number of words to read from each file of vectors.
-    reporter
-        Receives progress callbacks.
+    `output` gets ``NAME.jsonl`` (every cell), ``NAME.tsv``, ``NAME.txt`` and for figures SVG and PNG. `layout` is the
+    name of a shipped layout or a TOML file, by default the one that fits the files in `data`; `limit` is the number of
+    words to read from each file of vectors.
     """
     experiment = EXPERIMENTS[name]
     setting = Setting(name, experiment, Path(data), find_layout(data, layout), FileCache(limit), options or Options())
