@@ -11,8 +11,8 @@ from numba import config
 
 from bilex.numerics.types import Vectors
 from bilex.search import int8_kernel as int8
-from bilex.search import topk_kernel as topk
 from bilex.search.filters import Float32Filter, Int8Filter, choose_filter
+from bilex.search.local import empty_lists
 
 
 def at(address: int, shape: tuple[int, ...], kind: type[np.generic]) -> np.ndarray[Any, Any]:
@@ -28,9 +28,11 @@ def tile(q: int, stride: int, t: int, starts: int, scales: int, quads: int, leve
     for row in range(int8.ROWS):
         query = at(q + row * stride, (quads, 4), np.uint8).astype(int)
         sums = at(starts, (int8.WIDTH,), np.int32) + np.einsum("gqlc,qc->gl", targets, query).ravel()
-        for which in range(2):
-            level = at(levels, (int8.ROWS, 2), np.float32)[row, which]
-            reached = np.flatnonzero(sums.astype(np.float32) * factors >= level)
+        level, scale = at(levels, (int8.ROWS, 2), np.float32)[row]
+        of_targets = at(levels + 8 * int8.ROWS, (int8.WIDTH,), np.float32)
+        scores = sums.astype(np.float32) * factors
+        for which, is_reached in enumerate((scores >= level, scores * scale >= of_targets)):
+            reached = np.flatnonzero(is_reached)
             at(masks, (int8.ROWS, 2), np.uint64)[row, which] = sum(1 << int(place) for place in reached)
 
 
@@ -76,14 +78,15 @@ def test_products_are_exact_and_compared_with_both_levels(n: int, m: int, dimens
     for start in range(0, n, int8.ROWS):
         for chunk in range(tiles.bounds.shape[1]):
             block = scores[start : start + int8.ROWS, chunk * int8.WIDTH : (chunk + 1) * int8.WIDTH]
-            levels = np.full((int8.ROWS, 2), np.inf, np.float32)
-            levels[: len(block)] = rng.choice(block.ravel(), (len(block), 2))  # so that equality happens
+            own, of_targets = (np.full(shape, np.inf, np.float32) for shape in ((int8.ROWS, 2), int8.WIDTH))
+            own[: len(block)] = rng.choice(block.ravel(), (len(block), 2))  # a level, so that equality happens; a scale
+            whole = block * own[: len(block), 1:]
+            of_targets[: block.shape[1]] = rng.permuted(whole, axis=0)[0]
             masks = np.zeros((int8.ROWS, 2), np.uint64)
-            int8.compare_tile(shifted, start, tiles, chunk, levels, masks)
-            for row, line in enumerate(block):
-                for which in range(2):
-                    expected = [bool(score >= levels[row, which]) for score in line]
-                    assert [int8.bit_is_set(masks[row, which], i) for i in range(len(line))] == expected
+            int8.compare_tile(shifted, start, tiles, chunk, np.append(own, of_targets), masks)
+            for which, expected in enumerate((block >= own[: len(block), :1], whole >= of_targets[: block.shape[1]])):
+                for row, line in enumerate(expected):
+                    assert [int8.bit_is_set(masks[row, which], i) for i in range(len(line))] == line.tolist()
 
 
 def test_the_error_margin_is_above_every_error() -> None:
@@ -108,17 +111,14 @@ def test_equals_the_float32_filter(block: int, k: int) -> None:
     targets[100:200] = targets[:100]  # ties
     targets[300:] *= np.float32(1e-3)  # tiles of a very different size
     queries = np.concatenate([rows(21, 50, 48), targets[:20], np.zeros((2, 48), np.float32), rows(22, 3, 48, 1e-7)])
-    chosen = np.random.default_rng(23).integers(len(targets), size=len(queries))
-    level = topk.edge_scores(queries, targets, np.arange(len(queries)), chosen)
-    answers = []
-    for filtered in (Int8Filter(targets, block), Float32Filter(targets, block)):
-        best, where = np.full((len(queries), k), -np.inf), np.full((len(queries), k), -1, np.int64)
-        filtered.scan(queries, best, where, np.zeros(0, np.int64))
-        above = np.zeros(len(queries), np.int64)
-        filtered.scan(queries, level[:, None], chosen[:, None], above)
-        answers.append((best, where, above))
-    for ours, theirs in zip(*answers, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
+    for back in (0, k):  # the best of the queries alone, and of both
+        answers = []
+        for filtered in (Int8Filter(targets, block), Float32Filter(targets, block)):
+            of_queries, of_targets = empty_lists(len(queries), k), empty_lists(len(targets), back)
+            filtered.scan(queries, 0, of_queries, of_targets, filtered.strips)
+            answers.append((*of_queries, *of_targets))
+        for ours, theirs in zip(*answers, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
 
 
 def test_choose_filter(monkeypatch: pytest.MonkeyPatch) -> None:

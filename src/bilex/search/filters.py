@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search import int8_kernel
 from bilex.search.index import slack_factor
-from bilex.search.topk_kernel import Lists, row_norms, scan_block, scan_block_both
+from bilex.search.topk_kernel import Lists, count_block, row_norms, scan_block
 
 
 @dataclass(frozen=True)
@@ -28,37 +28,41 @@ class Strip:
     stop: int
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def strips_of(targets: Vectors, width: int) -> list[Strip]:
+    """Cut the targets into strips."""
+    return [Strip(start, min(start + width, len(targets))) for start in range(0, len(targets), width)]
+
 
 class Float32Filter:
     """Compares all targets with blocks of queries, by BLAS products in float32."""
 
     def __init__(self, targets: Vectors, block: int) -> None:
-        self.targets, self.block = targets, block
+        self.targets, self.strips = targets, strips_of(targets, block)
         self.longest = float(row_norms(targets).max(initial=0.0))
 
-    def scan(self, queries: Vectors, best: Floats, where: Indices, above: Indices) -> None:
-        """Compare all targets with each query; see `scan_block`."""
+    def scan(self, queries: Vectors, first: int, of_queries: Lists, of_targets: Lists, strips: Iterable[Strip]) -> None:
+        """Compare the targets with a block of queries, and merge the scores into the best of both."""
         slack = self.slack(queries)
-        buffer = np.empty(len(queries) * min(self.block, len(self.targets)), np.float32)
-        for first in range(0, len(self.targets), self.block):
-            block = self.targets[first : first + self.block]
-            scores = buffer[: len(queries) * len(block)].reshape(len(queries), len(block))
-            np.matmul(queries, block.T, out=scores)
-            scan_block(scores, queries, self.targets, first, slack, best, where, above)
-
-    def scan_both(
-        self, queries: Vectors, first: int, of_queries: Lists, of_targets: Lists, strips: Iterable[Strip]
-    ) -> None:
-        """Compare all targets with a block of queries, and merge the scores into the best of both."""
-        slack = self.slack(queries)
-        buffer = np.empty(len(queries) * min(self.block, len(self.targets)), np.float32)
-        for strip in strips:
-            block = self.targets[strip.start : strip.stop]
-            scores = buffer[: len(queries) * len(block)].reshape(len(queries), len(block))
-            np.matmul(queries, block.T, out=scores)
+        for strip, scores in self.products(queries, strips):
             with strip.lock:
-                place = (first, strip.start)
-                scan_block_both(scores, queries, self.targets, place, slack, of_queries, of_targets)
+                scan_block(scores, queries, self.targets, (first, strip.start), slack, of_queries, of_targets)
+
+    def count(self, queries: Vectors, exact: Floats, chosen: Indices, above: Indices) -> None:
+        """Count the targets that come before each query's chosen one, whose score is given."""
+        slack = self.slack(queries)
+        for strip, scores in self.products(queries, self.strips):
+            count_block(scores, queries, self.targets, strip.start, slack, exact, chosen, above)
+
+    def products(self, queries: Vectors, strips: Iterable[Strip]) -> Iterator[tuple[Strip, Vectors]]:
+        """Yield the float32 scores of each strip, all in one buffer."""
+        buffer = np.empty(len(queries) * max((len(strip) for strip in self.strips), default=0), np.float32)
+        for strip in strips:
+            scores = buffer[: len(queries) * len(strip)].reshape(len(queries), len(strip))
+            yield strip, np.matmul(queries, self.targets[strip.start : strip.stop].T, out=scores)
 
     def slack(self, queries: Vectors) -> Floats:
         """Bound the error of each query's scores, in both directions."""
@@ -74,22 +78,15 @@ class Int8Filter:
 
     def __init__(self, targets: Vectors, block: int) -> None:
         self.targets, self.tiles = targets, int8_kernel.prepare_targets(targets)
-        self.block = -(-block // int8_kernel.WIDTH) * int8_kernel.WIDTH
+        self.strips = strips_of(targets, -(-block // int8_kernel.WIDTH) * int8_kernel.WIDTH)
 
-    def scan(self, queries: Vectors, best: Floats, where: Indices, above: Indices) -> None:
-        """Compare all targets with each query; see `scan_block`."""
-        rounded = int8_kernel.prepare_queries(queries, self.tiles)
-        int8_kernel.scan_tiles(queries, self.targets, rounded, self.tiles, best, where, above)
-
-    def scan_both(
-        self, queries: Vectors, first: int, of_queries: Lists, of_targets: Lists, strips: Iterable[Strip]
-    ) -> None:
-        """Compare all targets with a block of queries, and merge the scores into the best of both."""
+    def scan(self, queries: Vectors, first: int, of_queries: Lists, of_targets: Lists, strips: Iterable[Strip]) -> None:
+        """Compare the targets with a block of queries, and merge the scores into the best of both."""
         rounded, width = int8_kernel.prepare_queries(queries, self.tiles), int8_kernel.WIDTH
         for strip in strips:
             chunks = (strip.start // width, -(-strip.stop // width))
             with strip.lock:
-                int8_kernel.scan_tiles_both(
+                int8_kernel.scan_tiles(
                     queries, self.targets, rounded, self.tiles, chunks, first, of_queries, of_targets
                 )
 

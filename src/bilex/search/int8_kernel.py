@@ -21,13 +21,16 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from bilex.numerics.compilation import config, intrinsic, njit, target_features, types
-from bilex.numerics.types import Floats, Indices, Vectors
-from bilex.search.topk_kernel import Lists, comes_before, dot, insert
+from bilex.numerics.types import Floats, Vectors
+from bilex.search.topk_kernel import Lists, dot, insert
 
 ROWS = 6  # queries in a tile: 6 × 4 accumulators, 4 targets' registers and 1 query's fit into 32 registers
 GROUPS = 4
 WIDTH = 16 * GROUPS  # targets in a tile
 ROUND_UP = np.float32(1 + 2.0**-20)
+
+WORD, LONG, REAL = ir.IntType(32), ir.IntType(64), ir.FloatType()
+WORDS, BYTES, REALS = ir.VectorType(WORD, 16), ir.VectorType(ir.IntType(8), 64), ir.VectorType(REAL, 16)
 
 Bytes = NDArray[np.uint8]
 
@@ -69,11 +72,11 @@ def add_products(builder: Any) -> Any:
 
     That is one instruction, or the same in plain operations on a CPU that lacks it: slow, but the tests run anywhere.
     """
-    module, words, many = builder.module, ir.VectorType(ir.IntType(32), 16), ir.VectorType(ir.IntType(8), 64)
+    module = builder.module
     name = "llvm.x86.avx512.vpdpbusd.512" if has_instruction() else "bilex_add_products"
     if name in module.globals:
         return module.globals[name]
-    function = ir.Function(module, ir.FunctionType(words, [words, many, many]), name)
+    function = ir.Function(module, ir.FunctionType(WORDS, [WORDS, BYTES, BYTES]), name)
     if has_instruction():
         return function
     function.linkage = "internal"
@@ -82,120 +85,107 @@ def add_products(builder: Any) -> Any:
     total, unsigned, signed = function.args
     products = inner.mul(inner.zext(unsigned, wide), inner.sext(signed, wide))
     for place in range(4):
-        every_fourth = ir.Constant(words, [4 * lane + place for lane in range(16)])
+        every_fourth = ir.Constant(WORDS, [4 * lane + place for lane in range(16)])
         total = inner.add(total, inner.shuffle_vector(products, ir.Constant(wide, ir.Undefined), every_fourth))
     inner.ret(total)
     return function
 
 
-def make_tile(by_column: bool) -> Any:
-    """Return the intrinsic that compares the products of ROWS queries and WIDTH targets with two kinds of levels.
+def number(value: int) -> Any:
+    """Return a constant."""
+    return ir.Constant(LONG, value)
 
-    A score is the product times the target's scale. `levels` points to float32 numbers: two levels for each query or,
-    if `by_column`, a level and the scale of each query and then a level for each target, which is compared with the
-    score times the query's scale. `masks` points to the uint64 (ROWS, 2) results: bit i is set where target i reaches
-    the level. The sums begin at `starts`. Addresses and strides are in bytes; `quads` is a quarter of the dimensions.
+
+def load(builder: Any, base: Any, offset: Any, kind: Any, align: int = 4) -> Any:
+    """Load a value from an address plus an offset in bytes."""
+    loaded = builder.load(builder.inttoptr(builder.add(base, offset), kind.as_pointer()))
+    loaded.align = align
+    return loaded
+
+
+def spread(builder: Any, value: Any, kind: Any) -> Any:
+    """Return a vector of 16 times the value."""
+    nothing = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(nothing, value, ir.Constant(WORD, 0))
+    return builder.shuffle_vector(first, nothing, ir.Constant(WORDS, [0] * 16))
+
+
+def store_mask(builder: Any, scores: list[Any], levels: list[Any], address: Any) -> None:
+    """Store 64 bits: whether each score reaches its level."""
+    mask = number(0)
+    for group in range(GROUPS):
+        reached = builder.fcmp_ordered(">=", scores[group], levels[group])
+        bits = builder.zext(builder.bitcast(reached, ir.IntType(16)), LONG)
+        mask = builder.or_(mask, builder.shl(bits, number(16 * group)))
+    builder.store(mask, builder.inttoptr(address, LONG.as_pointer())).align = 8
+
+
+def multiply_tile(builder: Any, q: Any, q_stride: Any, t: Any, starts: Any, quads: Any) -> list[Any]:
+    """Write the loop over the dimensions; return the registers with the products, GROUPS for each query."""
+    dot = add_products(builder)
+    before, loop, after = builder.block, builder.append_basic_block("quads"), builder.append_basic_block("done")
+    begin = [load(builder, starts, number(64 * group), WORDS) for group in range(GROUPS)]
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    quad = builder.phi(LONG)
+    quad.add_incoming(number(0), before)
+    sums = [builder.phi(WORDS) for _ in range(ROWS * GROUPS)]
+    places = [builder.add(builder.mul(number(group), quads), quad) for group in range(GROUPS)]
+    targets = [load(builder, t, builder.mul(place, number(64)), BYTES, 64) for place in places]
+    results = []
+    for row in range(ROWS):
+        offset = builder.add(builder.mul(q_stride, number(row)), builder.mul(quad, number(4)))
+        four = builder.bitcast(spread(builder, load(builder, q, offset, WORD), WORDS), BYTES)
+        own = sums[row * GROUPS : (row + 1) * GROUPS]
+        results += [builder.call(dot, [total, four, values]) for total, values in zip(own, targets, strict=True)]
+    following = builder.add(quad, number(1))
+    quad.add_incoming(following, loop)
+    for place, (total, result) in enumerate(zip(sums, results, strict=True)):
+        total.add_incoming(begin[place % GROUPS], before)
+        total.add_incoming(result, loop)
+    builder.cbranch(builder.icmp_signed("<", following, quads), loop, after)
+    builder.position_at_end(after)
+    return results
+
+
+def write_tile(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Write the code of `tile`."""
+    q, q_stride, t, starts, scales, quads, levels, masks = arguments
+    products = multiply_tile(builder, q, q_stride, t, starts, quads)
+    scale = [load(builder, scales, number(64 * group), REALS) for group in range(GROUPS)]
+    of_targets = [load(builder, levels, number(8 * ROWS + 64 * group), REALS) for group in range(GROUPS)]
+    for row in range(ROWS):
+        own = products[row * GROUPS : (row + 1) * GROUPS]
+        scores = [builder.fmul(builder.sitofp(each, REALS), scale[group]) for group, each in enumerate(own)]
+        level, factor = (
+            spread(builder, load(builder, levels, number(8 * row + place), REAL), REALS) for place in (0, 4)
+        )
+        store_mask(builder, scores, [level] * GROUPS, builder.add(masks, number(16 * row)))
+        whole = [builder.fmul(score, factor) for score in scores]
+        store_mask(builder, whole, of_targets, builder.add(masks, number(16 * row + 8)))
+    return context.get_dummy_value()
+
+
+@intrinsic
+def tile(
+    typing_context: Any, q: Any, q_stride: Any, t: Any, starts: Any, scales: Any, quads: Any, levels: Any, masks: Any
+) -> Any:
+    """Compare the products of ROWS queries and WIDTH targets with the levels of the queries and of the targets.
+
+    A score is the product times the target's scale. `levels` points to float32 numbers: a level and the scale of each
+    query, and then a level for each target, which is compared with the score times the query's scale. `masks` points to
+    the uint64 (ROWS, 2) results: bit i is set where target i reaches the level. The sums begin at `starts`. Addresses
+    and strides are in bytes; `quads` is a quarter of the dimensions.
     """
-    word, byte, long, real = ir.IntType(32), ir.IntType(8), ir.IntType(64), ir.FloatType()
-    words, many, reals = ir.VectorType(word, 16), ir.VectorType(byte, 64), ir.VectorType(real, 16)
-
-    def number(value: int) -> Any:
-        return ir.Constant(long, value)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        q, q_stride, t, starts, scales, quads, levels, masks = arguments
-        dot = add_products(builder)
-
-        def load(base: Any, offset: Any, kind: Any, align: int = 4) -> Any:
-            loaded = builder.load(builder.inttoptr(builder.add(base, offset), kind.as_pointer()))
-            loaded.align = align
-            return loaded
-
-        def spread(value: Any, kind: Any) -> Any:
-            nothing = ir.Constant(kind, ir.Undefined)
-            first = builder.insert_element(nothing, value, ir.Constant(word, 0))
-            return builder.shuffle_vector(first, nothing, ir.Constant(words, [0] * 16))
-
-        def store_mask(scores: list[Any], level: list[Any], place: int) -> None:
-            mask = number(0)
-            for group in range(GROUPS):
-                reached = builder.fcmp_ordered(">=", scores[group], level[group])
-                bits = builder.zext(builder.bitcast(reached, ir.IntType(16)), long)
-                mask = builder.or_(mask, builder.shl(bits, number(16 * group)))
-            builder.store(mask, builder.inttoptr(builder.add(masks, number(place)), long.as_pointer())).align = 8
-
-        before, loop, after = builder.block, builder.append_basic_block("quads"), builder.append_basic_block("done")
-        begin = [load(starts, number(64 * group), words) for group in range(GROUPS)]
-        builder.branch(loop)
-        builder.position_at_end(loop)
-        quad = builder.phi(long)
-        quad.add_incoming(number(0), before)
-        sums = [builder.phi(words) for _ in range(ROWS * GROUPS)]
-        targets = [
-            load(t, builder.mul(builder.add(builder.mul(number(group), quads), quad), number(64)), many, 64)
-            for group in range(GROUPS)
-        ]
-        results = []
-        for row in range(ROWS):
-            offset = builder.add(builder.mul(q_stride, number(row)), builder.mul(quad, number(4)))
-            four = builder.bitcast(spread(load(q, offset, word), words), many)
-            results += [
-                builder.call(dot, [total, four, values])
-                for total, values in zip(sums[row * GROUPS :], targets, strict=False)
-            ]
-        following = builder.add(quad, number(1))
-        quad.add_incoming(following, loop)
-        for place, (total, result) in enumerate(zip(sums, results, strict=True)):
-            total.add_incoming(begin[place % GROUPS], before)
-            total.add_incoming(result, loop)
-        builder.cbranch(builder.icmp_signed("<", following, quads), loop, after)
-        builder.position_at_end(after)
-        scale = [load(scales, number(64 * group), reals) for group in range(GROUPS)]
-        for row in range(ROWS):
-            own = results[row * GROUPS : (row + 1) * GROUPS]
-            scores = [builder.fmul(builder.sitofp(each, reals), scale[group]) for group, each in enumerate(own)]
-            first, second = (spread(load(levels, number(8 * row + 4 * which), real), reals) for which in range(2))
-            store_mask(scores, [first] * GROUPS, 16 * row)
-            if by_column:
-                level = [load(levels, number(8 * ROWS + 64 * group), reals) for group in range(GROUPS)]
-                store_mask([builder.fmul(score, second) for score in scores], level, 16 * row + 8)
-            else:
-                store_mask(scores, [second] * GROUPS, 16 * row + 8)
-        return context.get_dummy_value()
-
-    def typed(
-        typing_context: Any,
-        q: Any,
-        q_stride: Any,
-        t: Any,
-        starts: Any,
-        scales: Any,
-        quads: Any,
-        levels: Any,
-        masks: Any,
-    ) -> Any:
-        return types.void(*[types.intp] * 8), generate
-
-    return intrinsic(typed)
-
-
-tile, tile_both = make_tile(by_column=False), make_tile(by_column=True)
+    return types.void(*[types.intp] * 8), write_tile
 
 
 @njit(cache=True, nogil=True)
 def compare_tile(
     shifted: Bytes, start: int, tiles: Tiles, chunk: int, levels: Vectors, masks: NDArray[np.uint64]
 ) -> None:
-    """Compare a tile's products with the levels of the queries from `start` on."""
-    tile(*addresses(shifted, start, tiles, chunk), levels.ctypes.data, masks.ctypes.data)
-
-
-@njit(cache=True, nogil=True)
-def compare_tile_both(
-    shifted: Bytes, start: int, tiles: Tiles, chunk: int, levels: Vectors, masks: NDArray[np.uint64]
-) -> None:
     """Compare a tile's products with the levels of the queries from `start` on and of the tile's targets."""
-    tile_both(*addresses(shifted, start, tiles, chunk), levels.ctypes.data, masks.ctypes.data)
+    tile(*addresses(shifted, start, tiles, chunk), levels.ctypes.data, masks.ctypes.data)
 
 
 @njit(cache=True, nogil=True)
@@ -230,52 +220,12 @@ def scan_tiles(
     targets: Vectors,
     rounded: RoundedQueries,
     tiles: Tiles,
-    best: Floats,
-    where: Indices,
-    above: Indices,
-) -> None:
-    """Merge all targets into the best k of each query or count them, as `topk_kernel.scan_block` does with a block."""
-    shifted, facts, slack = rounded
-    last, counting, bounds = best.shape[1] - 1, above.size > 0, tiles.bounds
-    levels, masks = np.full((ROWS, 2), np.inf, np.float32), np.zeros((ROWS, 2), np.uint64)
-    for chunk in range(bounds.shape[1]):
-        first = chunk * WIDTH
-        for start in range(0, queries.shape[0], ROWS):
-            rows = min(ROWS, queries.shape[0] - start)
-            for i in range(rows):
-                row, scale = start + i, facts[0, start + i]
-                margin = error_margin(facts, row, bounds, chunk, slack)
-                levels[i, 0] = (best[row, last] - margin) / scale if scale > 0 else -np.inf
-                if counting:
-                    levels[i, 1] = (best[row, last] + margin) / scale if scale > 0 else np.inf
-            compare_tile(shifted, start, tiles, chunk, levels, masks)
-            for i in range(rows):
-                if masks[i, 0] == 0:
-                    continue
-                row = start + i
-                for j in range(min(WIDTH, targets.shape[0] - first)):
-                    if counting and bit_is_set(masks[i, 1], j):
-                        above[row] += 1
-                    elif bit_is_set(masks[i, 0], j):
-                        score = dot(queries[row], targets[first + j])
-                        if counting:
-                            above[row] += comes_before(score, first + j, best[row, last], where[row, last])
-                        else:
-                            insert(score, first + j, best[row], where[row])
-
-
-@njit(cache=True, nogil=True)
-def scan_tiles_both(
-    queries: Vectors,
-    targets: Vectors,
-    rounded: RoundedQueries,
-    tiles: Tiles,
     chunks: tuple[int, int],
     first_query: int,
     of_queries: Lists,
     of_targets: Lists,
 ) -> None:
-    """Merge the tiles from one chunk to another into the best of the queries *and* of the targets.
+    """Merge the tiles from one chunk to another into the best of the queries and, if they have lists, of the targets.
 
     A target's level is lowered by the largest bound among the queries of a tile, and by the rounding of the level.
     """
@@ -287,8 +237,9 @@ def scan_tiles_both(
     for chunk in range(chunks[0], chunks[1]):
         first = chunk * WIDTH
         count = min(WIDTH, targets.shape[0] - first)
-        for j in range(count):
-            column_levels[j] = rounded_down(column_best[first + j, -1])
+        if column_best.shape[1] > 0:
+            for j in range(count):
+                column_levels[j] = rounded_down(column_best[first + j, -1])
         for start in range(0, queries.shape[0], ROWS):
             rows = min(ROWS, queries.shape[0] - start)
             largest, error, rest = np.float32(0), np.float32(0), 0.0
@@ -302,7 +253,7 @@ def scan_tiles_both(
             for j in range(WIDTH):
                 margin = largest * errors[0, first + j] + error * errors[1, first + j] + room
                 levels[2 * ROWS + j] = column_levels[j] - margin
-            compare_tile_both(shifted, start, tiles, chunk, levels, masks)
+            compare_tile(shifted, start, tiles, chunk, levels, masks)
             for i in range(rows):
                 if (masks[i, 0] | masks[i, 1]) == 0:
                     continue

@@ -69,7 +69,7 @@ class NeighbourLists:
 
         `limits` bound the scores of the pairs that are not listed.
         """
-        from bilex.search.lists_kernel import best_listed
+        from bilex.search.topk_kernel import best_listed
 
         indices, scores = best_listed(queries, targets, *self.pairs, k)
         rest = np.flatnonzero(~(scores[:, -1] > limits))
@@ -82,7 +82,7 @@ class NeighbourLists:
         self, queries: Vectors, targets: Vectors, rows: Indices, chosen: Indices, limits: Floats, engine: Engine
     ) -> Indices:
         """Compute the rank, from 1, of each chosen target for the source ``rows[i]``, whose query is ``queries[i]``."""
-        from bilex.search.lists_kernel import rank_listed
+        from bilex.search.topk_kernel import rank_listed
 
         ranks, scores = rank_listed(queries, targets, *self.pairs, rows, chosen)
         rest = np.flatnonzero(~(scores > limits[rows]))

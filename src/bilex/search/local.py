@@ -32,52 +32,41 @@ class LocalEngine:
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query."""
         check_k(k, targets)
-        found = empty_lists(len(queries), k)
-        self._scan(queries, targets, *found, np.zeros(0, np.int64))
-        return Neighbours(*found[::-1])
+        return self._search(queries, targets, k, 0)[0]
 
     def top_k_both(self, queries: Vectors, targets: Vectors, k: int) -> tuple[Neighbours, Neighbours]:
         """Find the k best targets of each query and the k best queries of each target, in one pass."""
-        from bilex.search.filters import Strip, choose_filter
-
         check_k(k)
+        return self._search(queries, targets, min(k, len(targets)), min(k, len(queries)))
+
+    def _search(self, queries: Vectors, targets: Vectors, k: int, k_back: int) -> tuple[Neighbours, Neighbours]:
+        """Find the k best targets of each query, and the `k_back` best queries of each target."""
+        from bilex.search.filters import choose_filter
+
         queries, targets = as_rows(queries), as_rows(targets)
-        best, where = empty_lists(len(queries), min(k, len(targets)))
-        of_targets = empty_lists(len(targets), min(k, len(queries)))
-        filtered, count = choose_filter(queries, targets, self.target_block), len(targets)
-        width = filtered.block
-        strips = [Strip(start, min(start + width, count)) for start in range(0, count, width)]
+        (best, where), of_targets = empty_lists(len(queries), k), empty_lists(len(targets), k_back)
+        filtered = choose_filter(queries, targets, self.target_block)
+        strips = filtered.strips
 
         def scan(rows: slice) -> None:
             # Each thread begins at another strip, so that they rarely wait for one another.
             turn = rows.start // self.query_block % self.threads * len(strips) // self.threads
             order = strips[turn:] + strips[:turn]
-            filtered.scan_both(queries[rows], rows.start, (best[rows], where[rows]), of_targets, order)
+            filtered.scan(queries[rows], rows.start, (best[rows], where[rows]), of_targets, order)
 
         self._run(scan, len(queries))
         return Neighbours(where, best), Neighbours(*of_targets[::-1])
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
+        from bilex.search.filters import Float32Filter
         from bilex.search.topk_kernel import edge_scores
 
-        queries, targets = as_rows(queries), as_rows(targets)
+        queries, targets, chosen = as_rows(queries), as_rows(targets), np.array(chosen, np.int64)
         scores = edge_scores(queries, targets, np.arange(len(queries)), chosen)
-        above = np.zeros(len(queries), np.int64)
-        self._scan(queries, targets, scores[:, None], np.array(chosen[:, None]), above)
+        counting, above = Float32Filter(targets, self.target_block), np.zeros(len(queries), np.int64)
+        self._run(lambda rows: counting.count(queries[rows], scores[rows], chosen[rows], above[rows]), len(queries))
         return above + 1
-
-    def _scan(self, queries: Vectors, targets: Vectors, best: Floats, where: Indices, above: Indices) -> None:
-        """Compare all targets with blocks of queries, on all threads; see `topk_kernel.scan_block`."""
-        from bilex.search.filters import choose_filter
-
-        queries, targets = as_rows(queries), as_rows(targets)
-        filtered = choose_filter(queries, targets, self.target_block)
-
-        def scan(rows: slice) -> None:
-            filtered.scan(queries[rows], best[rows], where[rows], above[rows])
-
-        self._run(scan, len(queries))
 
     def _run(self, scan: Callable[[slice], None], count: int) -> None:
         """Call `scan` for each block of queries, on all threads."""

@@ -23,6 +23,7 @@ import numpy as np
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine, Neighbours
 
+ROUNDING_OF_DIFFERENCES = 2.0**-20  # in float32: each number is off by at most 2 to the -24 of itself
 ROUNDING_MARGIN = 1e-9  # for float64, relative to the size of the scores
 
 
@@ -76,9 +77,11 @@ class ReusingEngine:
 
     def _search_doubtful(self, last: LastSearch, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Score the kept targets again, and search for the queries whose bound does not hold."""
-        from bilex.search.topk_kernel import rescore
+        from bilex.search.topk_kernel import best_listed, row_norms
 
-        indices, scores, moved = rescore(queries, last.queries, targets, last.kept, k)
+        starts = np.arange(len(queries) + 1) * last.kept.shape[1]
+        indices, scores = best_listed(queries, targets, starts, last.kept.ravel(), k)
+        moved = row_norms(queries - last.queries) * (1 + ROUNDING_OF_DIFFERENCES)
         limit = last.bound + moved * last.longest_target
         doubtful = np.flatnonzero(~(scores[:, -1] > limit + ROUNDING_MARGIN * (1 + np.abs(limit))))
         if last.kept.shape[1] == len(targets):  # all targets are kept

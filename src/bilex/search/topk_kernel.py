@@ -1,4 +1,4 @@
-"""Scans of a block of float32 scores, with answers that are exact in float64.
+"""Scans of a block of float32 scores, and of listed pairs, with answers that are exact in float64.
 
 BLAS computes a block of inner products in float32, whose rounding depends on the block's shape and the number of
 threads. So the block is used only as a filter. For any order of summation,
@@ -68,62 +68,22 @@ def scan_block(
     scores: Vectors,
     queries: Vectors,
     targets: Vectors,
-    first_target: int,
-    slack: Floats,
-    best: Floats,
-    where: Indices,
-    above: Indices,
-) -> None:
-    """Merge one block of float32 scores into each query's k `best` scores and their targets `where`, in place.
-
-    With `above`, which is empty otherwise, `best` and `where` stay: it counts the targets that come before the last.
-    """
-    last, counting = best.shape[1] - 1, above.size > 0
-    width = scores.shape[1]
-    for row in range(scores.shape[0]):
-        low = np.float32(best[row, last] - slack[row])
-        high = best[row, last] + slack[row]
-        for start in range(0, width, CHUNK):
-            stop = min(start + CHUNK, width)
-            hits = 0
-            for column in range(start, stop):  # branch-free, so that it is vectorised
-                hits += not (scores[row, column] < low)
-            if hits == 0:
-                continue
-            for column in range(start, stop):
-                if scores[row, column] < low:
-                    continue
-                if counting and scores[row, column] > high:
-                    above[row] += 1
-                    continue
-                target = first_target + column
-                score = dot(queries[row], targets[target])
-                if counting:
-                    above[row] += comes_before(score, target, best[row, last], where[row, last])
-                elif insert(score, target, best[row], where[row]):
-                    low = np.float32(best[row, last] - slack[row])
-
-
-@njit(cache=True, nogil=True)
-def scan_block_both(
-    scores: Vectors,
-    queries: Vectors,
-    targets: Vectors,
     first: tuple[int, int],
     slack: Floats,
     of_queries: Lists,
     of_targets: Lists,
 ) -> None:
-    """Merge one block of float32 scores into the best of its queries *and* of its targets.
+    """Merge one block of float32 scores into the best of its queries and of its targets, unless these have no lists.
 
     `first` are the numbers of the block's first query and target. `of_queries` are the block's own, `of_targets` all.
     """
     best, where = of_queries
     column_best, column_where = of_targets
     width, widest = scores.shape[1], slack.max()
-    levels = np.empty(width, np.float32)
-    for column in range(width):
-        levels[column] = column_best[first[1] + column, -1] - widest
+    levels = np.full(width, np.inf, np.float32)
+    if column_best.shape[1] > 0:
+        for column in range(width):
+            levels[column] = column_best[first[1] + column, -1] - widest
     for row in range(scores.shape[0]):
         low = np.float32(best[row, -1] - slack[row])
         for start in range(0, width, CHUNK):
@@ -146,6 +106,36 @@ def scan_block_both(
 
 
 @njit(cache=True, nogil=True)
+def count_block(
+    scores: Vectors,
+    queries: Vectors,
+    targets: Vectors,
+    first_target: int,
+    slack: Floats,
+    exact: Floats,
+    chosen: Indices,
+    above: Indices,
+) -> None:
+    """Count the targets of one block of float32 scores that come before each query's chosen one.
+
+    `exact` are the float64 scores of the chosen ones.
+    """
+    for row in range(scores.shape[0]):
+        low, high = np.float32(exact[row] - slack[row]), exact[row] + slack[row]
+        certain, possible = 0, 0
+        for column in range(scores.shape[1]):  # branch-free, so that it is vectorised
+            certain += scores[row, column] > high
+            possible += not (scores[row, column] < low)
+        above[row] += certain
+        if possible == certain:
+            continue
+        for column in range(scores.shape[1]):
+            if not (scores[row, column] < low or scores[row, column] > high):
+                target = first_target + column
+                above[row] += comes_before(dot(queries[row], targets[target]), target, exact[row], chosen[row])
+
+
+@njit(cache=True, nogil=True)
 def edge_scores(queries: Vectors, targets: Vectors, rows: Indices, columns: Indices) -> Floats:
     """Compute the float64 inner products of ``queries[rows[e]]`` and ``targets[columns[e]]`` for each edge e."""
     scores = np.empty(rows.size, np.float64)
@@ -164,20 +154,27 @@ def row_norms(vectors: Vectors) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def rescore(
-    queries: Vectors, before: Vectors, targets: Vectors, kept: Indices, k: int
-) -> tuple[Indices, Floats, Floats]:
-    """Score each query's kept targets again; return its k best, their scores, and how far the query has moved."""
-    n, m = kept.shape
-    indices, scores, moved = np.empty((n, k), np.int64), np.empty((n, k)), np.empty(n)
+def best_listed(
+    queries: Vectors, targets: Vectors, pointers: Indices, columns: Indices, k: int
+) -> tuple[Indices, Floats]:
+    """Find the k best of each query's listed targets; where there are fewer, the rest have a score of -inf."""
+    n = queries.shape[0]
+    indices, scores = np.full((n, k), targets.shape[0], np.int64), np.full((n, k), -np.inf)
     for row in range(n):
-        distance = 0.0
-        for column in range(queries.shape[1]):
-            step = np.float64(queries[row, column]) - np.float64(before[row, column])
-            distance += step * step
-        moved[row] = np.sqrt(distance)
-        scores[row, :] = -np.inf
-        indices[row, :] = targets.shape[0]
-        for i in range(m):
-            insert(dot(queries[row], targets[kept[row, i]]), kept[row, i], scores[row], indices[row])
-    return indices, scores, moved
+        for target in columns[pointers[row] : pointers[row + 1]]:
+            insert(dot(queries[row], targets[target]), target, scores[row], indices[row])
+    return indices, scores
+
+
+@njit(cache=True, nogil=True)
+def rank_listed(
+    queries: Vectors, targets: Vectors, pointers: Indices, columns: Indices, rows: Indices, chosen: Indices
+) -> tuple[Indices, Floats]:
+    """Compute the rank of each chosen target among the listed targets of its row, and its score."""
+    ranks, scores = np.ones(rows.size, np.int64), np.empty(rows.size)
+    for entry in range(rows.size):
+        row, score = rows[entry], dot(queries[entry], targets[chosen[entry]])
+        for target in columns[pointers[row] : pointers[row + 1]]:
+            ranks[entry] += comes_before(dot(queries[entry], targets[target]), target, score, chosen[entry])
+        scores[entry] = score
+    return ranks, scores
