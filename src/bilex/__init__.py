@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from bilex.methods import METHODS, Method
     from bilex.model.prior import Prior
     from bilex.multilingual.many import induce_many
-    from bilex.runs.run import Run, Translation
+    from bilex.runs.run import Run
+    from bilex.runs.translating import Translation
     from bilex.vectors.embeddings import Embeddings, load
 
 __all__ = [
@@ -55,7 +56,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "lexicon.lexicon": ("Entry", "Lexicon"),
     "methods": ("METHODS", "Method"),
     "model.prior": ("Prior",),
-    "runs.run": ("Run", "Translation"),
+    "runs.run": ("Run",),
+    "runs.translating": ("Translation",),
 }
 
 

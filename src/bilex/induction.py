@@ -40,7 +40,6 @@ def induce(
     forbidden: Iterable[tuple[str, str]] = (),
     complete: bool = False,
     engine: Engine | None = None,
-    reuse: bool = True,
     overwrite: bool = False,
     reporter: Reporter | None = None,
     checkpoint: Callable[[Checkpoint], None] | None = None,
@@ -67,9 +66,6 @@ def induce(
         leaves out no improbable entry.
     engine
         Where the searches run; by default on this machine, on all cores.
-    reuse
-        Whether an iteration may start from the last one: a search keeps the answers that a bound proves still
-        right, and the matching starts from the last duals. It changes the time, not the result.
     overwrite
         Whether the vectors may be normalised in their place, which saves the memory of a copy.
     reporter
@@ -101,7 +97,7 @@ def induce(
         history = EMHistory()
         if checkpoint is not None or resume is not None:
             history = resumable_history(prepared, checkpoint, resume)
-        learnt = learn(prepared, Context(engine, shown, history), reuse=reuse)
+        learnt = learn(prepared, Context(engine, shown, history))
         run = read_out(learnt, Context(engine, shown), complete=complete)
     run.info["seconds"] = round(time.perf_counter() - started, 3)
     if resume is not None:
@@ -147,10 +143,10 @@ def resumable_history(
     return EMHistory(states, lambda states: None if checkpoint is None else checkpoint(Checkpoint(states, found)))
 
 
-def learn(prepared: Prepared, context: Context, *, reuse: bool = True) -> Learnt:
+def learn(prepared: Prepared, context: Context) -> Learnt:
     """Run EM on prepared vectors: `induce` without the lexicon."""
     training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, context)
-    fitted = fit_method(training, prepared.seed, prepared.method, reuse=reuse)
+    fitted = fit_method(training, prepared.seed, prepared.method)
     fit, method, languages = fitted.fit, fitted.method, languages_of(prepared)
     if not len(fit.matching):
         warnings.warn(

@@ -62,12 +62,12 @@ def test_a_failed_run_has_the_verdict_failed_and_advice(bilex: Bilex, work: Path
 
 def test_the_command_is_kept_and_makes_the_same_lexicon(bilex: Bilex, work: Path) -> None:
     Path("seed file.txt").write_text("".join(f"{s} {t}\n" for s, t in (line.split() for line in gold(work)[:50])))
-    given = ["induce", "src.vec", "trg.vec", "--seed", "seed file.txt", "--exact", "--no-reuse", "-o", "new", "-q"]
+    given = ["induce", "src.vec", "trg.vec", "--seed", "seed file.txt", "--exact", "--complete", "-o", "new", "-q"]
     assert bilex(*given).code == 0
     kept = json.loads((work / "new" / "run.json").read_text("utf-8"))["command"]
     first = (work / "new" / "lexicon.tsv").read_bytes()
     assert kept[:4] == ["bilex", "induce", "src.vec", "trg.vec"]
-    assert {"--exact", "--no-reuse", "seed file.txt"} <= set(kept)
+    assert {"--exact", "--complete", "seed file.txt"} <= set(kept)
     assert "'seed file.txt'" in (work / "new" / "report.html").read_text("utf-8").replace("&#39;", "'")
     assert bilex(*kept[1:], "--force").code == 0
     assert (work / "new" / "lexicon.tsv").read_bytes() == first

@@ -123,7 +123,7 @@ def test_options_that_would_change_it_are_refused(
 
 def test_options_that_change_nothing_are_accepted(halted: Path, bilex: Bilex) -> None:
     same = ("--prior", "1:2", "--max-rank", "200", "--complete", "-o", "./new", "--seed", str(halted / "seed.txt"))
-    assert bilex("induce", "--resume", "new", *same, "--threads", "1", "--no-reuse", "--no-report", "-q").code == 0
+    assert bilex("induce", "--resume", "new", *same, "--threads", "1", "--no-report", "-q").code == 0
     assert (halted / "new/lexicon.tsv").read_bytes() == (halted / "whole/lexicon.tsv").read_bytes()
     assert not (halted / "new/report.html").exists()
 

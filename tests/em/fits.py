@@ -76,14 +76,13 @@ def run_fit(
     forbidden: RowPairs | None = None,
     engine: Engine = ENGINE,
     reporter: Reporter | None = None,
-    warm_start: bool = True,
     **options: Any,
 ) -> Fit:
     """Fit the paper's method with some options changed."""
     method = paper(**options)
     prior = replace(Prior.configured(method.prior), kept=kept or RowPairs(), forbidden=forbidden or RowPairs())
     pairs = data.seed(seed) if isinstance(seed, int) else seed
-    context = Context(engine, reporter or Reporter(), warm_start=warm_start)
+    context = Context(engine, reporter or Reporter())
     return fit(data.source, data.target, pairs, method, prior, context)
 
 

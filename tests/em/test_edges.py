@@ -23,8 +23,8 @@ SOURCE, TARGET = unit(DATA.source.vectors), unit(DATA.target.vectors)
 LANGUAGES = Languages(SOURCE, TARGET, kinds_between(DATA.source.words, DATA.target.words))
 GOLD = [(DATA.source.index[s], DATA.target.index[t]) for s, t in DATA.gold[:90]]
 TRAINED = RowPairs(*np.array(GOLD).T).union(RowPairs())
-SPACE, NEAR = SharedSpace.with_neighbours(
-    (SOURCE @ procrustes(SOURCE[TRAINED.source], TARGET[TRAINED.target]).T).astype(np.float32), TARGET, ENGINE
+SPACE, NEAR = SharedSpace.of_units(
+    unit((SOURCE @ procrustes(SOURCE[TRAINED.source], TARGET[TRAINED.target]).T).astype(np.float32)), TARGET, ENGINE
 )
 
 
@@ -134,7 +134,7 @@ def test_the_other_evidence_chooses_whether_rivals_are_moved_apart(
 def test_two_sided_maps_of_a_fold_map_both_sides() -> None:
     config = MapConfig("cca")
     theta = Theta.from_pairs(SOURCE[TRAINED.source], TARGET[TRAINED.target], config)
-    space, near = SharedSpace.with_neighbours(theta.map_source(SOURCE), theta.map_target(TARGET), ENGINE)
+    space, near = SharedSpace.of_units(*theta.shared_units(SOURCE, TARGET), ENGINE)
     found = gather_edges(LANGUAGES, space, near, TRAINED, config, ENGINE, dictionary=TRAINED)
     word = int(TRAINED.source[3])
     others = TRAINED.where(TRAINED.source % FOLDS != word % FOLDS)

@@ -39,14 +39,6 @@ def test_the_last_matching_is_the_best_by_margins() -> None:
     assert pairs_of(found.matching) == pairs_of(solve(graph, prior.capacities))
 
 
-@pytest.mark.parametrize("exact", [False, True])
-def test_the_warm_start_changes_no_result(exact: bool) -> None:
-    data = planted(3, n=60, noise=0.3)
-    warm, cold = (run_fit(data, 20, exact=exact, warm_start=warm) for warm in (True, False))
-    assert len(warm.iterations) > 1
-    assert pairs_of(warm.matching) == pairs_of(cold.matching)
-
-
 def seed_with_mistakes(data: Data) -> RowPairs:
     """Twenty right pairs, two words with each other's translations, and a word with two translations."""
     right = [(j, int(data.gold[j])) for j in range(20)]

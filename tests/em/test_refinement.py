@@ -48,7 +48,7 @@ def weigh(start: Fit, trained: RowPairs, config: Method) -> WeighedEdges:
     """Weigh the edges of the frequent words under the maps of a fit; both parts have oracles of their own."""
     frequent = LANGUAGES.among_frequent(MAX_RANK)
     mapped = (frequent.source @ start.theta.omega.T).astype(np.float32)
-    space, near = SharedSpace.with_neighbours(mapped, frequent.target, ENGINE)
+    space, near = SharedSpace.of_units(unit(mapped), unit(frequent.target), ENGINE)
     edges = gather_edges(frequent, space, near, trained, config.map, ENGINE, contrast=True)
     return weigh_edges(edges, Prior().capacities)
 

@@ -118,7 +118,6 @@ def test_a_method_that_decides_goes_on_from_every_iteration(folder: Path, monkey
         {"prior": "2:1"},
         {"prior": "many-to-one"},
         {"exact": True},
-        {"reuse": False},
         {"max_rank": None},
         {"kept": [("s1", "t5")], "forbidden": [("s2", "t2")]},
     ],

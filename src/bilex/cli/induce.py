@@ -36,7 +36,7 @@ CHOICES = {  # what a method decided by itself, in words
 }
 PATHS = ("src", "trg", "seed", "folder")
 # What may be given again: it changes no lexicon.
-ANEW = ("src", "trg", "seed", "engine", "report", "reuse", "threads", "strict", "force")
+ANEW = ("src", "trg", "seed", "engine", "report", "threads", "strict", "force")
 
 
 @click.command()
@@ -70,12 +70,6 @@ ANEW = ("src", "trg", "seed", "engine", "report", "reuse", "threads", "strict", 
     help="Where the searches run: on this machine's cores, in torch (cuda, mps or cpu), on a Dask cluster.",
 )
 @shared.report_option
-@click.option(
-    "--reuse/--no-reuse",
-    default=True,
-    show_default=False,
-    help="Start searches and matchings from the last ones; same lexicon.",
-)
 @click.option("--threads", type=click.IntRange(1), metavar="N", help="Worker threads.  [default: all cores]")
 @shared.strict_option
 @shared.output_options
@@ -148,7 +142,6 @@ class Job:
     complete: bool
     engine: str
     report: bool
-    reuse: bool
     threads: int | None
     command: list[str]
     folder: str
@@ -227,7 +220,7 @@ def carry_out(
         first = ", and up to a minute more to compile the kernels, this first time" if compiled else ""
         reporter.note(f"this needs {needed}{first}")
     source, target = (read_side(path, job.limit, reporter) for path in (job.src, job.trg))
-    how: dict[str, Any] = {"complete": job.complete, "engine": engine, "reuse": job.reuse, "reporter": reporter}
+    how: dict[str, Any] = {"complete": job.complete, "engine": engine, "reporter": reporter}
     run = learn(source, target, job.seed, job.method, checkpoint=checkpoint, resume=resume, overwrite=True, **how)
     run.info["estimate"] = needed.summary() if needed else None
     run.info["command"] = job.command

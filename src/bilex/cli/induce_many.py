@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SUMMARY, TRIPLES = "many.json", "triples.tsv"
 LANGUAGE_NAME = re.compile(r"[^\W_][\w.+-]*")
-SHARED_OPTIONS = {*OPTIONS, "method", "limit", "engine", "report", "reuse", "threads", "strict"}  # as in `induce`
+SHARED_OPTIONS = {*OPTIONS, "method", "limit", "engine", "report", "threads", "strict"}  # as in `induce`
 
 
 @click.command("induce-many")
@@ -100,7 +100,7 @@ def induce_many(
             if vectors and run.source.name == next(iter(files)):
                 write_hub_vectors(run, folder, vectors)
 
-        many = learn_all(sides, starts, method, each=write, engine=engine, reuse=given["reuse"], reporter=reporter)
+        many = learn_all(sides, starts, method, each=write, engine=engine, reporter=reporter)
         reporter.stage("writing")
         summary = {"command": command, **many.summary()}
         write_summary(folder, many, summary)

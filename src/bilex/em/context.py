@@ -113,16 +113,12 @@ class EMHistory:
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What every step is given besides the data and the configuration.
-
-    With `warm_start` the solver starts each matching from the last one's duals; the result is the same without.
-    """
+    """What every step is given besides the data and the configuration."""
 
     engine: Engine
     reporter: Reporter = field(default_factory=Reporter)
     history: EMHistory = field(default_factory=EMHistory)
     clock: Stopwatch = field(default_factory=Stopwatch)
-    warm_start: bool = True
 
     def silent(self) -> Context:
         """Return the same context without a reporter."""

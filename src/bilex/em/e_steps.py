@@ -61,17 +61,16 @@ def viterbi(
 ) -> EStepResult:
     """Find the best edge set that the prior allows, among the candidates or, if `exact`, among all edges.
 
-    The previous matching's pairs are always among the candidates, and its duals are where the solver may start.
+    The previous matching's pairs are always among the candidates, and its duals are where the solver starts.
     """
     edges = WEIGHTS[config.weights](words, context.engine)
     graph = candidate_graph(edges, prior.capacities, k=config.candidates, previous=previous, engine=context.engine)
     graph = prior.apply(graph)
     context.clock.lap("candidates")
-    start = previous if context.warm_start else None
     if config.exact:
-        matching = dense_matching(edges, graph, prior, context.engine, start)
+        matching = dense_matching(edges, graph, prior, context.engine, previous)
     else:
-        matching = solve(graph, prior.capacities, start)
+        matching = solve(graph, prior.capacities, previous)
     matching = prior.complete(matching, edges.weigh(prior.kept.source, prior.kept.target))
     context.clock.lap("matching")
     return hard_result(words, matching, prior)

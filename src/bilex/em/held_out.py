@@ -78,15 +78,12 @@ class Training:
         return replace(self, context=self.context.silent()).fit(rough, pairs)
 
 
-def fit_method(training: Training, seed: Seed, method: Method, *, reuse: bool = True) -> FittedMethod:
-    """Run EM as the method says, after deciding what it leaves open.
-
-    With `reuse` an iteration keeps what is proved still right of the last one: answers of the search, and the duals.
-    """
+def fit_method(training: Training, seed: Seed, method: Method) -> FittedMethod:
+    """Run EM as the method says, after deciding what it leaves open."""
     context = training.context
-    if reuse:
+    if method.map.kind != "cca":  # two-sided maps move the targets too, and then no answer is proved to hold
         context = replace(context, engine=ReusingEngine(context.engine))
-    training = replace(training, context=replace(context, warm_start=reuse))
+        training = replace(training, context=context)
     base = METHODS.get(method.name, method)
     if training.prior.settled and not method.self_learning and base.supervision == "choose":
         # an earlier run had chosen the map of the seed; decisions need EM

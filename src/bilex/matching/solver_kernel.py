@@ -111,25 +111,25 @@ def is_full(slots: Ints, vertex: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def auction(
-    indptr: Ints, indices: Ints, weights: Ints, slots_a: Ints, slots_b: Ints, v: Ints, epsilon: int, max_bids: int
+    indptr: Ints,
+    ends_a: Ints,
+    indices: Ints,
+    weights: Ints,
+    slots_a: Ints,
+    slots_b: Ints,
+    v: Ints,
+    epsilon: int,
+    max_bids: int,
 ) -> Booleans:
     """Let the vertices of A bid for those of B until none has a profitable bid, or after `max_bids`.
 
     A vertex of A bids for the edge of best profit ``w - v``, as high as the second best profit (or the null
-    option's 0) allows, plus `epsilon`. With several slots on side B the cheapest one is sold. The result need not
-    be optimal: `repair` does the rest.
+    option's 0) allows, plus `epsilon`. With several slots on side B a free one, whose bid is 0, or else the cheapest is
+    sold. The result need not be optimal: `repair` does the rest.
     """
-    n_a, capacity_a, capacity_b = indptr.size - 1, slots_a.shape[1], slots_b.shape[1]
-    bids = np.zeros(slots_b.shape, np.int64)
-    chosen = np.zeros(indices.size, np.bool_)
-    waiting = np.empty(n_a * capacity_a, np.int64)  # a stack of the units of A that still have to bid
-    n_waiting = 0
-    for a in range(n_a - 1, -1, -1):
-        for _ in range(capacity_a):
-            waiting[n_waiting] = a
-            n_waiting += 1
-    owner_of_slot = np.empty(slots_b.shape, np.int64)
-    n_bids = 0
+    bids, chosen = np.zeros(slots_b.shape, np.int64), np.zeros(indices.size, np.bool_)
+    waiting = np.repeat(np.arange(indptr.size - 2, -1, -1), slots_a.shape[1])  # a stack of the units of A
+    n_waiting, n_bids = waiting.size, 0
     while n_waiting > 0 and n_bids < max_bids:
         n_waiting -= 1
         a = waiting[n_waiting]
@@ -139,38 +139,25 @@ def auction(
                 continue
             profit = weights[edge] - v[indices[edge]]
             if profit > best:
-                second = best
-                best = profit
-                best_edge = edge
+                best, second, best_edge = profit, best, edge
             elif profit > second:
                 second = profit
         if best_edge < 0:
             continue
         n_bids += 1
         b = indices[best_edge]
-        price = v[b] + best - second + epsilon
-        cheapest = 0
-        for slot in range(capacity_b):
-            if slots_b[b, slot] < 0:
-                cheapest = slot
-                break
-            if bids[b, slot] < bids[b, cheapest]:
-                cheapest = slot
-        loser = slots_b[b, cheapest]
+        slot = bids[b].argmin()
+        loser = slots_b[b, slot]
         if loser >= 0:
             chosen[loser] = False
-            clear_slot(slots_a, owner_of_slot[b, cheapest], loser)
-            waiting[n_waiting] = owner_of_slot[b, cheapest]
+            clear_slot(slots_a, ends_a[loser], loser)
+            waiting[n_waiting] = ends_a[loser]
             n_waiting += 1
-        slots_b[b, cheapest] = best_edge
-        owner_of_slot[b, cheapest] = a
-        bids[b, cheapest] = price
+        slots_b[b, slot], bids[b, slot] = best_edge, v[b] + best - second + epsilon
         chosen[best_edge] = True
         fill_slot(slots_a, a, best_edge)
         if is_full(slots_b, b):
-            v[b] = bids[b, 0]
-            for slot in range(1, capacity_b):
-                v[b] = min(v[b], bids[b, slot])
+            v[b] = bids[b].min()
     return chosen
 
 
@@ -357,11 +344,9 @@ def solve_integers(
     slots_b = np.full((n_b, capacity_b), -1, np.int64)
     u = np.zeros(n_a, np.int64)
     v = prices.copy()
-    ends_a = np.empty(indices.size, np.int64)
-    for a in range(n_a):
-        ends_a[indptr[a] : indptr[a + 1]] = a
+    ends_a = np.repeat(np.arange(n_a), np.diff(indptr))
     max_bids = MAX_BIDS_PER_EDGE * (indices.size + n_a * capacity_a)
-    chosen = auction(indptr, indices, weights, slots_a, slots_b, v, epsilon, max_bids)
+    chosen = auction(indptr, ends_a, indices, weights, slots_a, slots_b, v, epsilon, max_bids)
     state = SolverState(slots_a, slots_b, u, v, chosen)
     pointers, of_b = transpose(indices, n_b)
     seen_from_b = SidedGraph(pointers, of_b, indices, ends_a, weights)

@@ -71,7 +71,6 @@ def induce_many(
     hub: str | None = None,
     each: Callable[[Run], None] | None = None,
     engine: Engine | None = None,
-    reuse: bool = True,
     reporter: Reporter | None = None,
     **changes: Any,
 ) -> Many:
@@ -90,7 +89,7 @@ def induce_many(
         The name of the language that the others are learnt through; by default the first.
     each
         Called with the run of each pair as it is learnt; the result then does not hold the runs, which saves memory.
-    engine, reuse, reporter, **changes
+    engine, reporter, **changes
         As in `bilex.induce`.
 
     Returns
@@ -111,7 +110,7 @@ def induce_many(
             reporter.note("-".join(pair))
         try:
             seed = given.get(pair[1], IDENTICAL) if pair[0] == hub else seed_through_hub(many, pair)
-            run = induce_pair(sides, pair, seed, method, engine=engine, reuse=reuse, reporter=reporter, **changes)
+            run = induce_pair(sides, pair, seed, method, engine=engine, reporter=reporter, **changes)
         except NothingMatchedWarning as warning:
             many.left_out[pair] = str(warning)
             warnings.warn(f"{'-'.join(pair)} is left out: {warning}", BilexWarning, stacklevel=2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from bilex.errors import BilexError, BilexWarning
+from bilex.errors import BilexError
 from bilex.evaluation.compare import Comparison, compare_translations
 from bilex.evaluation.hubness import Hubness, evaluate_hubness
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
@@ -26,39 +25,22 @@ from bilex.lexicon.lexicon import CANDIDATE, Lexicon
 from bilex.lexicon.text import HtmlPage, html_table
 from bilex.matching.graph import RowPairs
 from bilex.methods import SET_THRESHOLD
-from bilex.model.candidates import MODEL_RETRIEVAL, CandidatePairs, CandidateSpace, Target
+from bilex.model.candidates import MODEL_RETRIEVAL, CandidatePairs, CandidateSpace
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Vectors
+from bilex.runs.translating import Translation, translate_words
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
 from bilex.search.space import SharedSpace
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.fasttext import FastText
-from bilex.vectors.hints import describe_missing
 from bilex.vectors.terms import Subwords, compose
 
 if TYPE_CHECKING:
     from bilex.confidence.verdict import Verdict
 
 AROUND = ("source_crowding", "target_crowding", "source_nearest", "target_nearest")
-
-
-@dataclass(frozen=True)
-class Translation:
-    """One answer: a word of the other language, its score, and the probability that it is right.
-
-    The score is the weight in nats (``model``), the cosine (``nn``), or that of CSLS or the inverted softmax. The
-    probability is that of the lexicon's entries; it is 0 for a word that is no candidate, and None in older runs.
-    """
-
-    word: str
-    score: float
-    probability: float | None = None
-
-    def __repr__(self) -> str:
-        probability = "" if self.probability is None else f", probability={self.probability:.4f}"
-        return f"Translation({self.word!r}, score={self.score:.4f}{probability})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,45 +157,13 @@ class Run:
         that probable instead, ranked by their weights. A term of several words that has no vector is composed from its
         words; `subwords`, of the language that is translated from, makes vectors of words that have none.
         """
-        listed = [words] if isinstance(words, str) else list(words)
-        if isinstance(words, str) or not all(isinstance(word, str) for word in listed):
-            raise BilexError(f"{words!r} is not a list of words; give strings, or one word to translate")
-        words = listed
-        source, target = (self.target, self.source) if reverse else (self.source, self.target)
-        engine, retrieval = engine or LocalEngine(), self._retrieval(retrieval)
-        if min_probability is not None:
-            self._required_candidates()
-            if retrieval != MODEL_RETRIEVAL:
-                raise BilexError(
-                    f"only the model tells how probable a translation is; choose it instead of {retrieval}"
-                )
-        known = {word: source.index[word] for word in words if word in source}
-        others = {word: self.vector(word, reverse=reverse, subwords=subwords) for word in words if word not in source}
-        made = {word: vector for word, vector in others.items() if vector is not None}
-        rows, vectors, k = [*known.values()], [*made.values()], min(k, len(target))
-        candidates = self.candidates.mirrored() if reverse and self.candidates is not None else self.candidates
-        found = [[] if candidates is None else candidates.listed(row) for row in rows]
-        if vectors:
-            found += likely_targets(self.direction(reverse)[0], np.array(vectors), engine)
-        if min_probability is not None:
-            found = [[each for each in likely if (each[2] or 0.0) >= min_probability] for likely in found]
-        elif retrieval == MODEL_RETRIEVAL and not vectors and all(len(likely) >= k for likely in found):
-            found = [likely[:k] for likely in found]  # no search: the vectors of a stored run are not even read
-        else:
-            found = best_targets(self.direction(reverse)[0], rows, vectors, found, k, retrieval, engine)
-        answers = {
-            word: [Translation(target.words[column], score, probability) for column, score, probability in each]
-            for word, each in zip((*known, *made), found, strict=True)
-        }
-        if missing := [word for word in words if word not in answers]:
-            warnings.warn(describe_missing(missing, source.index), BilexWarning, stacklevel=2)
-        return [answers.get(word, []) for word in words]
+        return translate_words(self, words, k, min_probability, retrieval, reverse, subwords, engine or LocalEngine())
 
     def sets(self, min_probability: float, *, engine: Engine | None = None) -> Lexicon:
         """Return a lexicon of all candidate pairs that are at least that probable, not only of the matching."""
         from bilex.runs.entries import describe_pairs
 
-        candidates = self._required_candidates()
+        candidates = self.require_candidates()
         pairs, n_targets = candidates.above(min_probability), len(self.target)
         order = np.lexsort((candidates.ranks[candidates.find(pairs)], pairs.source))
         pairs = RowPairs(pairs.source[order], pairs.target[order])
@@ -222,7 +172,8 @@ class Run:
         languages = self.source, self.target
         return describe_pairs(pairs, origin, languages, candidates, self.space, engine or LocalEngine())
 
-    def _required_candidates(self) -> CandidatePairs:
+    def require_candidates(self) -> CandidatePairs:
+        """Return the candidates; raise if the run is too old to have any."""
         if self.candidates is None:
             raise BilexError("this run has no probabilities of candidates; run `bilex induce` again")
         return self.candidates
@@ -287,12 +238,8 @@ class Run:
         the language of the answers (``"fi"``), to report ``p@1_lexeme`` of a run that was made without them.
         """
         space, asked, answers = self.direction(reverse)
-        side, found, engine = (
-            (space, asked, answers.lemmatised(lemmas or "")),
-            self._retrieval(retrieval),
-            engine or LocalEngine(),
-        )
-        return evaluate_translation(side, gold, found, engine, convention, min_probability)
+        side, found = (space, asked, answers.lemmatised(lemmas or "")), self.known_retrieval(retrieval)
+        return evaluate_translation(side, gold, found, engine or LocalEngine(), convention, min_probability)
 
     def similarity(
         self,
@@ -314,7 +261,9 @@ class Run:
         engine: Engine | None = None,
     ) -> Hubness:
         """Count how often each target is among the k nearest of the words of `gold`, or of all source words."""
-        return evaluate_hubness(self.direction(reverse), gold, k, self._retrieval(retrieval), engine or LocalEngine())
+        return evaluate_hubness(
+            self.direction(reverse), gold, k, self.known_retrieval(retrieval), engine or LocalEngine()
+        )
 
     def compare(
         self, other: Run, gold: Gold, *, retrieval: str = "nn", reverse: bool = False, engine: Engine | None = None
@@ -340,7 +289,7 @@ class Run:
         """The same space from the target's side, with an index of its own."""
         return self.weighted_space.mirrored()
 
-    def _retrieval(self, retrieval: str) -> str:
+    def known_retrieval(self, retrieval: str) -> str:
         """Return how targets are ranked: by CSLS where ``model`` is asked of an older run."""
         return "csls" if retrieval == MODEL_RETRIEVAL and self.candidates is None else retrieval
 
@@ -395,36 +344,3 @@ class Run:
         if not lazy:
             run.check()
         return run
-
-
-def likely_targets(space: SharedSpace, vectors: Vectors, engine: Engine) -> list[list[Target]]:
-    """Return the candidates of unit vectors that are not source words, heaviest first; none in older runs."""
-    if not isinstance(space, CandidateSpace):
-        return [[] for _ in vectors]
-    near, probability = space.vector_candidates(vectors, engine)
-    listed = zip(near.indices.tolist(), near.scores.tolist(), probability.tolist(), strict=True)
-    return [list(zip(*each, strict=True)) for each in listed]
-
-
-def best_targets(
-    space: SharedSpace,
-    rows: Sequence[int],
-    vectors: Sequence[Vectors],
-    likely: list[list[Target]],
-    k: int,
-    retrieval: str,
-    engine: Engine,
-) -> list[list[Target]]:
-    """Return the k best targets of source words and of other unit vectors; those that are not likely have no chance."""
-    otherwise = 0.0 if isinstance(space, CandidateSpace) else None
-    others = np.array(vectors, np.float32).reshape(len(vectors), space.source.shape[1])
-    searches = (
-        space.search(np.array(rows, np.int64), k, retrieval, engine),
-        space.search_vectors(others, k, retrieval, engine),
-    )
-    ranked = [pair for each in searches for pair in zip(each.indices.tolist(), each.scores.tolist(), strict=True)]
-    found = []
-    for (columns, scores), candidates in zip(ranked, likely, strict=True):
-        probability = {column: each for column, _, each in candidates}
-        found.append([(c, score, probability.get(c, otherwise)) for c, score in zip(columns, scores, strict=True)])
-    return found

@@ -11,7 +11,6 @@ the query need not be searched. The answers equal those of the wrapped engine to
 rounding, and ties with it count as not above.
 
 Reuse starts at the second search, and only while the targets are the same array and the queries are as many as before.
-So it helps under orthogonal maps; two-sided maps make new targets in each iteration.
 """
 
 from __future__ import annotations

@@ -56,16 +56,11 @@ class SharedSpace:
     @classmethod
     def from_vectors(cls, mapped: Vectors, target: Vectors, engine: Engine) -> SharedSpace:
         """Build the space from mapped source vectors and target vectors, by one pass over all pairs of words."""
-        return cls.with_neighbours(mapped, target, engine)[0]
-
-    @classmethod
-    def with_neighbours(cls, mapped: Vectors, target: Vectors, engine: Engine) -> tuple[SharedSpace, NeighbourLists]:
-        """Build the space, and return the neighbours that were found on the way as well."""
-        return cls.of_units(unit(mapped), unit(target), engine)
+        return cls.of_units(unit(mapped), unit(target), engine)[0]
 
     @classmethod
     def of_units(cls, mapped: Vectors, target: Vectors, engine: Engine) -> tuple[SharedSpace, NeighbourLists]:
-        """Build the same from unit vectors, which are not copied."""
+        """Build it from unit vectors, which are not copied, and return the neighbours that were found as well."""
         lists = NeighbourLists.find(mapped, target, CROWDING_NEIGHBOURS, engine)
         space = cls(
             mapped,
@@ -114,7 +109,6 @@ class SharedSpace:
 
     def _search(self, vectors: Vectors, crowding: Floats, k: int, retrieval: str, engine: Engine) -> Neighbours:
         k = min(k, len(self.target))
-        check_retrieval(retrieval)
         if len(vectors) <= FEW_QUERIES:
             found = self.index.top_k(vectors, k, self._terms(retrieval))
         else:
@@ -122,7 +116,9 @@ class SharedSpace:
         return Neighbours(found.indices, self._scaled(found.scores, crowding[:, None], retrieval))
 
     def _terms(self, retrieval: str) -> Vectors | None:
-        """Return what `retrieval` adds to the cosine with each target."""
+        """Return what `retrieval` adds to the cosine with each target, if anything."""
+        if retrieval not in RETRIEVALS:
+            raise BilexError(f"no retrieval is called {retrieval!r}; choose one of model, {', '.join(RETRIEVALS)}")
         if retrieval == "isf":
             return np.asarray(-self._summed / self.sharpness, np.float32)
         return None if retrieval == "nn" else self.penalties
@@ -161,11 +157,9 @@ class SharedSpace:
 
     def _sides(self, vectors: Vectors, retrieval: str) -> tuple[Vectors, Vectors]:
         """Return queries and targets whose inner products order the targets as `retrieval` does."""
-        check_retrieval(retrieval)
-        queries = self._queries(vectors, retrieval)
-        if retrieval == "nn":
-            return queries, self.target
-        return queries, np.column_stack([self.target, np.asarray(self._terms(retrieval))])
+        terms = self._terms(retrieval)
+        targets = self.target if terms is None else np.column_stack([self.target, terms])
+        return self._queries(vectors, retrieval), targets
 
     @staticmethod
     def _queries(vectors: Vectors, retrieval: str) -> Vectors:
@@ -190,12 +184,6 @@ class SharedSpace:
         with single_threaded_blas(), ThreadPoolExecutor(thread_count()) as pool:
             list(pool.map(add_up, range(0, len(self.target), TARGETS_AT_ONCE)))
         return found
-
-
-def check_retrieval(retrieval: str) -> None:
-    """Raise if no retrieval has that name."""
-    if retrieval not in RETRIEVALS:
-        raise BilexError(f"no retrieval is called {retrieval!r}; choose one of model, {', '.join(RETRIEVALS)}")
 
 
 def whole_numbers(vectors: Vectors) -> Floats:

@@ -1,0 +1,114 @@
+"""Translate words by a run: those of the vocabulary, terms of several words, and words that only a model can spell."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bilex.errors import BilexError, BilexWarning
+from bilex.model.candidates import MODEL_RETRIEVAL, CandidateSpace, Target
+from bilex.numerics.types import Vectors
+from bilex.search.engine import Engine
+from bilex.search.space import SharedSpace
+from bilex.vectors.hints import describe_missing
+from bilex.vectors.terms import Subwords
+
+if TYPE_CHECKING:
+    from bilex.runs.run import Run
+
+
+@dataclass(frozen=True)
+class Translation:
+    """One answer: a word of the other language, its score, and the probability that it is right.
+
+    The score is the weight in nats (``model``), the cosine (``nn``), or that of CSLS or the inverted softmax. The
+    probability is that of the lexicon's entries; it is 0 for a word that is no candidate, and None in older runs.
+    """
+
+    word: str
+    score: float
+    probability: float | None = None
+
+    def __repr__(self) -> str:
+        probability = "" if self.probability is None else f", probability={self.probability:.4f}"
+        return f"Translation({self.word!r}, score={self.score:.4f}{probability})"
+
+
+def translate_words(
+    run: Run,
+    words: Iterable[str],
+    k: int,
+    min_probability: float | None,
+    retrieval: str,
+    reverse: bool,
+    subwords: Subwords | None,
+    engine: Engine,
+) -> list[list[Translation]]:
+    """Do what `Run.translate_many` says, which calls it."""
+    listed = [words] if isinstance(words, str) else list(words)
+    if isinstance(words, str) or not all(isinstance(word, str) for word in listed):
+        raise BilexError(f"{words!r} is not a list of words; give strings, or one word to translate")
+    source, target = (run.target, run.source) if reverse else (run.source, run.target)
+    retrieval = run.known_retrieval(retrieval)
+    if min_probability is not None:
+        run.require_candidates()
+        if retrieval != MODEL_RETRIEVAL:
+            raise BilexError(f"only the model tells how probable a translation is; choose it instead of {retrieval}")
+    known = {word: source.index[word] for word in listed if word in source}
+    others = {word: run.vector(word, reverse=reverse, subwords=subwords) for word in listed if word not in source}
+    made = {word: vector for word, vector in others.items() if vector is not None}
+    rows, vectors, k = [*known.values()], [*made.values()], min(k, len(target))
+    candidates = run.candidates.mirrored() if reverse and run.candidates is not None else run.candidates
+    found = [[] if candidates is None else candidates.listed(row) for row in rows]
+    if vectors:
+        found += likely_targets(run.direction(reverse)[0], np.array(vectors), engine)
+    if min_probability is not None:
+        found = [[each for each in likely if (each[2] or 0.0) >= min_probability] for likely in found]
+    elif retrieval == MODEL_RETRIEVAL and not vectors and all(len(likely) >= k for likely in found):
+        found = [likely[:k] for likely in found]  # no search: the vectors of a stored run are not even read
+    else:
+        found = best_targets(run.direction(reverse)[0], rows, vectors, found, k, retrieval, engine)
+    answers = {
+        word: [Translation(target.words[column], score, probability) for column, score, probability in each]
+        for word, each in zip((*known, *made), found, strict=True)
+    }
+    if missing := [word for word in listed if word not in answers]:
+        warnings.warn(describe_missing(missing, source.index), BilexWarning, stacklevel=3)
+    return [answers.get(word, []) for word in listed]
+
+
+def likely_targets(space: SharedSpace, vectors: Vectors, engine: Engine) -> list[list[Target]]:
+    """Return the candidates of unit vectors that are not source words, heaviest first; none in older runs."""
+    if not isinstance(space, CandidateSpace):
+        return [[] for _ in vectors]
+    near, probability = space.vector_candidates(vectors, engine)
+    listed = zip(near.indices.tolist(), near.scores.tolist(), probability.tolist(), strict=True)
+    return [list(zip(*each, strict=True)) for each in listed]
+
+
+def best_targets(
+    space: SharedSpace,
+    rows: Sequence[int],
+    vectors: Sequence[Vectors],
+    likely: list[list[Target]],
+    k: int,
+    retrieval: str,
+    engine: Engine,
+) -> list[list[Target]]:
+    """Return the k best targets of source words and of other unit vectors; those that are not likely have no chance."""
+    otherwise = 0.0 if isinstance(space, CandidateSpace) else None
+    others = np.array(vectors, np.float32).reshape(len(vectors), space.source.shape[1])
+    searches = (
+        space.search(np.array(rows, np.int64), k, retrieval, engine),
+        space.search_vectors(others, k, retrieval, engine),
+    )
+    ranked = [pair for each in searches for pair in zip(each.indices.tolist(), each.scores.tolist(), strict=True)]
+    found = []
+    for (columns, scores), candidates in zip(ranked, likely, strict=True):
+        probability = {column: each for column, _, each in candidates}
+        found.append([(c, score, probability.get(c, otherwise)) for c, score in zip(columns, scores, strict=True)])
+    return found
