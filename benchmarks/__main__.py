@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from dataclasses import asdict
 from importlib import import_module
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.results import Result, machine
 
-NAMES = ("matching", "topk", "onepass", "reuse", "loading", "memory", "dense", "endtoend", "scaling")
+NAMES = ("matching", "topk", "onepass", "reuse", "loading", "memory", "dense", "endtoend", "before", "scaling")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,7 +21,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which to run: {', '.join(NAMES)} (all by default)")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to check that everything runs")
     parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="write the results there too, in place of those of the same names"
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="write the results there too; others of this version stay",
     )
     options = parser.parse_args(arguments)
     unknown = set(options.names) - set(NAMES)
@@ -30,13 +34,16 @@ def main(arguments: list[str] | None = None) -> int:
     print(", ".join(f"{key} {value}" for key, value in about.items()))
     results: list[Result] = []
     for name in options.names or NAMES:
+        load = os.getloadavg()[0]
         for result in import_module(f"benchmarks.{name}").benchmark(quick=options.quick):
-            print(result, flush=True)
+            print(result, f"(load {load:.1f})", flush=True)
+            result.details["load"] = round(load, 1)
             results.append(result)
     if options.json:
-        entries = [asdict(result) | {"ratio": result.ratio} for result in results]
+        entries = [asdict(result) | {"ratio": result.ratio, "version": about["bilex"]} for result in results]
         known = json.loads(options.json.read_text())["results"] if options.json.exists() else []
-        kept = [entry for entry in known if entry["name"] not in {result.name for result in results}]
+        again = {result.name for result in results}
+        kept = [each for each in known if each["name"] not in again and each.get("version") == about["bilex"]]
         options.json.write_text(json.dumps({"machine": about, "results": kept + entries}, indent=2) + "\n")
     return int(any(result.ok is False for result in results))
 

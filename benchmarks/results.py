@@ -13,12 +13,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
+from bilex.version import __version__
+
 __all__ = ["Range", "Result", "cpu_time", "machine", "promise", "stopwatch", "taking_turns"]
 
 Answer = TypeVar("Answer")
 MAX_SPREAD = 0.15  # of the repetitions' middle half; a part that differs more is repeated
 MIN_TURNS, MAX_TURNS = 3, 12
-LIBRARIES = ("bilex", "numpy", "numba", "scipy", "lap", "ortools", "faiss-cpu", "gensim")
+LIBRARIES = ("numpy", "numba", "scipy", "lap", "ortools", "faiss-cpu", "gensim")
 
 
 @dataclass(frozen=True)
@@ -106,12 +108,12 @@ def taking_turns(calls: Mapping[str, Callable[[], Any]], quick: bool) -> dict[st
 
 
 def cpu_time() -> float:
-    """Return the CPU seconds of this process: all threads, user and system.
+    """Return the CPU seconds of this process and of those it started and that ended: all threads, user and system.
 
     `time.process_time` would not do: under a limit of CPU time, Linux advances that clock only at each tick.
     """
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def machine() -> dict[str, str | int]:
@@ -120,8 +122,8 @@ def machine() -> dict[str, str | int]:
         "cpu": cpu_model(),
         "cores": os.cpu_count() or 1,
         "system": f"{platform.system()} {platform.machine()}",
-        "load": f"{os.getloadavg()[0]:.1f}",
         "python": platform.python_version(),
+        "bilex": __version__,
         **{library: installed(library) for library in LIBRARIES},
     }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-NAMES = ("matching", "topk", "reuse", "loading", "memory", "dense", "endtoend", "scaling")
+NAMES = ("matching", "topk", "onepass", "reuse", "loading", "memory", "dense", "endtoend", "scaling")
 ROOT = Path(__file__).parents[1]
 
 
