@@ -80,8 +80,8 @@ def scan_block(
     best, where = of_queries
     column_best, column_where = of_targets
     width, widest = scores.shape[1], slack.max()
-    levels = np.full(width, np.inf, np.float32)
-    if column_best.shape[1] > 0:
+    levels, two_sided = np.full(width, np.inf, np.float32), column_best.shape[1] > 0
+    if two_sided:
         for column in range(width):
             levels[column] = column_best[first[1] + column, -1] - widest
     for row in range(scores.shape[0]):
@@ -90,7 +90,10 @@ def scan_block(
             stop = min(start + CHUNK, width)
             hits = 0
             for column in range(start, stop):  # branch-free, so that it is vectorised
-                hits += (not (scores[row, column] < low)) | (not (scores[row, column] < levels[column]))
+                hits += not (scores[row, column] < low)
+            if two_sided:
+                for column in range(start, stop):
+                    hits += not (scores[row, column] < levels[column])
             if hits == 0:
                 continue
             for column in range(start, stop):
