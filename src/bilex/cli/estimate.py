@@ -1,8 +1,8 @@
 """Estimate what a run will need, memory from the sizes and time from a sample of the search, and what there is.
 
-The largest arrays are the vectors, and at the peak there are several copies of them: prepared, mapped into the shared
-space, and one language with the crowding of CSLS beside it. Nothing grows with the product of
-the vocabularies but the time (`bilex.runs.costs`).
+At the peak there are the vectors of both languages, prepared and mapped into the shared space, and the candidates of
+every word, some twenty edges whose evidence is weighed. Nothing grows with the product of the vocabularies but the time
+(`bilex.runs.costs`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from bilex.runs.costs import stage_seconds
 from bilex.search.engine import Engine
 from bilex.vectors.readers import peek_shape
 
-COPIES = 4.3  # of both languages' vectors, at the peak; measured at 200,000 words a side
-BASE_MEMORY = 350e6  # bytes: Python, the libraries and the compiled kernels
-BYTES_PER_EDGE = 24  # of the candidate graph
+BASE_MEMORY = 250e6  # bytes: Python, the libraries and the compiled kernels
+COPIES = 2.3  # of both languages' vectors, at the peak
+BYTES_PER_WORD = 2900  # of a word's candidates while they are weighed, at the peak as well
+BYTES_PER_EDGE = 24  # of the E-step's graph
 SAMPLE_QUERIES, SAMPLE_TARGETS = 2048, 32768
 # The limit, the usage, and in memory.stat the part of the usage that is only cached files; in versions 2 and 1.
 CGROUP_FILES = (
@@ -88,9 +89,14 @@ def estimate_run(
 
 def estimate_memory(words: tuple[int, int], dimension: int, method: Method) -> Estimate:
     """Estimate the memory of a run over so many source and target words."""
-    rows, columns = words
-    edges = min(method.e_step.candidates, columns) * rows
-    return Estimate(BASE_MEMORY + COPIES * 4 * (rows + columns) * dimension + BYTES_PER_EDGE * edges)
+    most = method.e_step.max_rank or max(words)
+    edges = min(method.e_step.candidates, words[1]) * min(words[0], most)
+    return Estimate(BASE_MEMORY + bytes_per_word(dimension) * sum(words) + BYTES_PER_EDGE * edges)
+
+
+def bytes_per_word(dimension: int) -> float:
+    """Estimate the memory that a word of either language takes."""
+    return COPIES * 4 * dimension + BYTES_PER_WORD
 
 
 def measure_search(engine: Engine, dimension: int, words: tuple[int, int]) -> float:
@@ -117,8 +123,7 @@ def check_memory(needed: Estimate, words: tuple[int, int], dimension: int, memor
     free = memory.total if memory.available is None else memory.available
     if free is None or needed.memory <= free:
         return
-    bytes_per_word = COPIES * 4 * dimension + BYTES_PER_EDGE * 3
-    fewer = max(1000, int(max(free - BASE_MEMORY, 0) / bytes_per_word / 2) // 1000 * 1000)
+    fewer = max(1000, int(max(free - BASE_MEMORY, 0) / bytes_per_word(dimension) / 2) // 1000 * 1000)
     raise BilexError(
         f"{words[0]:,} and {words[1]:,} words of {dimension} numbers need {needed.memory / 1e9:.1f} GB of memory, and "
         f"only {free / 1e9:.1f} GB are free; close other programs, or read fewer words with --limit {fewer}"
