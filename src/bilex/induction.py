@@ -135,10 +135,11 @@ def resumable_history(
     """Return a history that stores every state with digests of the input, and starts from those of `resume`."""
     found = digests(prepared.source, prepared.target, prepared.seed, prepared.method)
     if resume is not None:
-        words, dimensions = prepared.words_matched, (prepared.source.dimension, prepared.target.dimension)
+        sides = [prepared.source, prepared.target]
         if prepared.prior.capacities.sources_choose:
-            words, dimensions = words[::-1], dimensions[::-1]
-        resume.check(found, (*words, *dimensions))
+            sides.reverse()
+        first, second = (side.top(prepared.method.e_step.max_rank) for side in sides)
+        resume.check(found, (len(first), len(second), first.dimension, second.dimension))
     states = () if resume is None else resume.states
     return EMHistory(states, lambda states: None if checkpoint is None else checkpoint(Checkpoint(states, found)))
 

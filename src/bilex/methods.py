@@ -107,33 +107,12 @@ class StoppingConfig(Part):
 
 @dataclass(frozen=True)
 class Method(Part):
-    """A complete configuration of the model and of EM.
+    """A complete configuration of the model and of EM; each option says in its declaration what it does.
 
-    Parameters
-    ----------
-    name
-        The name on the command line and in ``run.json``.
-    normalise
-        Normalisation steps for both languages, in order; see `Embeddings.normalise`.
-    orthography
-        Weight of the spelling (hashed character n-grams) beside the vectors; 0 leaves it out.
-    self_learning
-        Whether EM is run at all; if not, the map fitted to the seed is the result.
-    supervision
-        The role of the seed after the start: none (``start``, the paper's), pairs that every M-step learns from
-        (``soft``), pairs that every matching contains (``fixed``), or whichever of these is best on held-out pairs
-        (``choose``); see `bilex.em.held_out`.
-    certain_seed
-        Whether the pairs of a dictionary are certain; otherwise they are judged like others.
-    evidence
-        Whether EM ends with a round on all evidence (`bilex.em.refinement`), and the lexicon is the matching on it.
-    lemmas
-        The languages of the lemmas that forms of one word are told by: ``fi``, or ``en:fi`` for source and target; see
-        `bilex.vectors.lemmas`.
-    min_confidence
-        Entries less probable than this are left out of the lexicon.
-    map, e_step, prior, stopping
-        The parts; see `MapConfig`, `EStepConfig`, `PriorConfig` and `StoppingConfig`.
+    `supervision` is the role of the seed after the start: none (``start``, the paper's), pairs that every M-step learns
+    from (``soft``), pairs that every matching contains (``fixed``), or whichever of these is best on held-out pairs
+    (``choose``); see `bilex.em.held_out`. With `evidence` EM ends with a round on all evidence (`bilex.em.refinement`),
+    and the lexicon is the matching on it.
     """
 
     name: str

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -55,38 +56,22 @@ def check_address_space(needed: int) -> None:
             )
 
 
-class BlasLimit:
-    """The process-wide limit on the threads of BLAS: set by its first user, lifted by the last."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-
-    def acquire(self) -> None:
-        """Set the limit, unless it is set."""
-        with self._lock:
-            if self._users == 0:
-                check_address_space(BLAS_BUFFER * (thread_count() + 1))
-                self._limiter = blas_controller().limit(limits=1, user_api="blas")
-            self._users += 1
-
-    def release(self) -> None:
-        """Lift the limit, unless another thread still needs it."""
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                check_address_space(BLAS_BUFFER * (thread_count() + 1))
-                self._limiter.restore_original_limits()
-
-
-BLAS_LIMIT = BlasLimit()
+LIMIT_LOCK = threading.Lock()
+LIMITS: list[Any] = []  # the process-wide limit, once for each block inside: set by the first, lifted by the last
 
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """Run the block with BLAS on one thread; several threads may be inside at once."""
-    BLAS_LIMIT.acquire()
+    with LIMIT_LOCK:
+        if not LIMITS:
+            check_address_space(BLAS_BUFFER * (thread_count() + 1))
+        LIMITS.append(LIMITS[0] if LIMITS else blas_controller().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
-        BLAS_LIMIT.release()
+        with LIMIT_LOCK:
+            limit = LIMITS.pop()
+            if not LIMITS:
+                check_address_space(BLAS_BUFFER * (thread_count() + 1))
+                limit.restore_original_limits()

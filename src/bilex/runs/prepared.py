@@ -28,11 +28,6 @@ class Prepared:
     method: Method
     prior: Prior
 
-    @property
-    def words_matched(self) -> tuple[int, int]:
-        """How many source and target words the E-step sees."""
-        return len(self.source.top(self.method.e_step.max_rank)), len(self.target.top(self.method.e_step.max_rank))
-
 
 def prepare(
     source: Embeddings,
