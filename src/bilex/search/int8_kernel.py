@@ -29,8 +29,12 @@ GROUPS = 4
 WIDTH = 16 * GROUPS  # targets in a tile
 ROUND_UP = np.float32(1 + 2.0**-20)
 
-WORD, LONG, REAL = ir.IntType(32), ir.IntType(64), ir.FloatType()
-WORDS, BYTES, REALS = ir.VectorType(WORD, 16), ir.VectorType(ir.IntType(8), 64), ir.VectorType(REAL, 16)
+INT32, INT64, FLOAT32 = ir.IntType(32), ir.IntType(64), ir.FloatType()
+INT32_LANES, BYTE_LANES, FLOAT_LANES = (
+    ir.VectorType(INT32, 16),
+    ir.VectorType(ir.IntType(8), 64),
+    ir.VectorType(FLOAT32, 16),
+)
 
 Bytes = NDArray[np.uint8]
 
@@ -76,7 +80,7 @@ def add_products(builder: Any) -> Any:
     name = "llvm.x86.avx512.vpdpbusd.512" if has_instruction() else "bilex_add_products"
     if name in module.globals:
         return module.globals[name]
-    function = ir.Function(module, ir.FunctionType(WORDS, [WORDS, BYTES, BYTES]), name)
+    function = ir.Function(module, ir.FunctionType(INT32_LANES, [INT32_LANES, BYTE_LANES, BYTE_LANES]), name)
     if has_instruction():
         return function
     function.linkage = "internal"
@@ -85,60 +89,60 @@ def add_products(builder: Any) -> Any:
     total, unsigned, signed = function.args
     products = inner.mul(inner.zext(unsigned, wide), inner.sext(signed, wide))
     for place in range(4):
-        every_fourth = ir.Constant(WORDS, [4 * lane + place for lane in range(16)])
+        every_fourth = ir.Constant(INT32_LANES, [4 * lane + place for lane in range(16)])
         total = inner.add(total, inner.shuffle_vector(products, ir.Constant(wide, ir.Undefined), every_fourth))
     inner.ret(total)
     return function
 
 
-def number(value: int) -> Any:
+def constant(value: int) -> Any:
     """Return a constant."""
-    return ir.Constant(LONG, value)
+    return ir.Constant(INT64, value)
 
 
-def load(builder: Any, base: Any, offset: Any, kind: Any, align: int = 4) -> Any:
+def load_from(builder: Any, base: Any, offset: Any, kind: Any, align: int = 4) -> Any:
     """Load a value from an address plus an offset in bytes."""
     loaded = builder.load(builder.inttoptr(builder.add(base, offset), kind.as_pointer()))
     loaded.align = align
     return loaded
 
 
-def spread(builder: Any, value: Any, kind: Any) -> Any:
+def sixteen_times(builder: Any, value: Any, kind: Any) -> Any:
     """Return a vector of 16 times the value."""
     nothing = ir.Constant(kind, ir.Undefined)
-    first = builder.insert_element(nothing, value, ir.Constant(WORD, 0))
-    return builder.shuffle_vector(first, nothing, ir.Constant(WORDS, [0] * 16))
+    first = builder.insert_element(nothing, value, ir.Constant(INT32, 0))
+    return builder.shuffle_vector(first, nothing, ir.Constant(INT32_LANES, [0] * 16))
 
 
 def store_mask(builder: Any, scores: list[Any], levels: list[Any], address: Any) -> None:
     """Store 64 bits: whether each score reaches its level."""
-    mask = number(0)
+    mask = constant(0)
     for group in range(GROUPS):
         reached = builder.fcmp_ordered(">=", scores[group], levels[group])
-        bits = builder.zext(builder.bitcast(reached, ir.IntType(16)), LONG)
-        mask = builder.or_(mask, builder.shl(bits, number(16 * group)))
-    builder.store(mask, builder.inttoptr(address, LONG.as_pointer())).align = 8
+        bits = builder.zext(builder.bitcast(reached, ir.IntType(16)), INT64)
+        mask = builder.or_(mask, builder.shl(bits, constant(16 * group)))
+    builder.store(mask, builder.inttoptr(address, INT64.as_pointer())).align = 8
 
 
 def multiply_tile(builder: Any, q: Any, q_stride: Any, t: Any, starts: Any, quads: Any) -> list[Any]:
     """Write the loop over the dimensions; return the registers with the products, GROUPS for each query."""
     dot = add_products(builder)
     before, loop, after = builder.block, builder.append_basic_block("quads"), builder.append_basic_block("done")
-    begin = [load(builder, starts, number(64 * group), WORDS) for group in range(GROUPS)]
+    begin = [load_from(builder, starts, constant(64 * group), INT32_LANES) for group in range(GROUPS)]
     builder.branch(loop)
     builder.position_at_end(loop)
-    quad = builder.phi(LONG)
-    quad.add_incoming(number(0), before)
-    sums = [builder.phi(WORDS) for _ in range(ROWS * GROUPS)]
-    places = [builder.add(builder.mul(number(group), quads), quad) for group in range(GROUPS)]
-    targets = [load(builder, t, builder.mul(place, number(64)), BYTES, 64) for place in places]
+    quad = builder.phi(INT64)
+    quad.add_incoming(constant(0), before)
+    sums = [builder.phi(INT32_LANES) for _ in range(ROWS * GROUPS)]
+    places = [builder.add(builder.mul(constant(group), quads), quad) for group in range(GROUPS)]
+    targets = [load_from(builder, t, builder.mul(place, constant(64)), BYTE_LANES, 64) for place in places]
     results = []
     for row in range(ROWS):
-        offset = builder.add(builder.mul(q_stride, number(row)), builder.mul(quad, number(4)))
-        four = builder.bitcast(spread(builder, load(builder, q, offset, WORD), WORDS), BYTES)
+        offset = builder.add(builder.mul(q_stride, constant(row)), builder.mul(quad, constant(4)))
+        four = builder.bitcast(sixteen_times(builder, load_from(builder, q, offset, INT32), INT32_LANES), BYTE_LANES)
         own = sums[row * GROUPS : (row + 1) * GROUPS]
         results += [builder.call(dot, [total, four, values]) for total, values in zip(own, targets, strict=True)]
-    following = builder.add(quad, number(1))
+    following = builder.add(quad, constant(1))
     quad.add_incoming(following, loop)
     for place, (total, result) in enumerate(zip(sums, results, strict=True)):
         total.add_incoming(begin[place % GROUPS], before)
@@ -152,17 +156,18 @@ def write_tile(context: Any, builder: Any, signature: Any, arguments: Any) -> An
     """Write the code of `tile`."""
     q, q_stride, t, starts, scales, quads, levels, masks = arguments
     products = multiply_tile(builder, q, q_stride, t, starts, quads)
-    scale = [load(builder, scales, number(64 * group), REALS) for group in range(GROUPS)]
-    of_targets = [load(builder, levels, number(8 * ROWS + 64 * group), REALS) for group in range(GROUPS)]
+    scale = [load_from(builder, scales, constant(64 * group), FLOAT_LANES) for group in range(GROUPS)]
+    of_targets = [load_from(builder, levels, constant(8 * ROWS + 64 * group), FLOAT_LANES) for group in range(GROUPS)]
     for row in range(ROWS):
         own = products[row * GROUPS : (row + 1) * GROUPS]
-        scores = [builder.fmul(builder.sitofp(each, REALS), scale[group]) for group, each in enumerate(own)]
+        scores = [builder.fmul(builder.sitofp(each, FLOAT_LANES), scale[group]) for group, each in enumerate(own)]
         level, factor = (
-            spread(builder, load(builder, levels, number(8 * row + place), REAL), REALS) for place in (0, 4)
+            sixteen_times(builder, load_from(builder, levels, constant(8 * row + place), FLOAT32), FLOAT_LANES)
+            for place in (0, 4)
         )
-        store_mask(builder, scores, [level] * GROUPS, builder.add(masks, number(16 * row)))
+        store_mask(builder, scores, [level] * GROUPS, builder.add(masks, constant(16 * row)))
         whole = [builder.fmul(score, factor) for score in scores]
-        store_mask(builder, whole, of_targets, builder.add(masks, number(16 * row + 8)))
+        store_mask(builder, whole, of_targets, builder.add(masks, constant(16 * row + 8)))
     return context.get_dummy_value()
 
 
