@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from bilex.em.context import Context, EMHistory, Reporter
-from bilex.em.held_out import MIN_WORDS_TO_SPLIT, Training, fit_method
+from bilex.em.held_out import MIN_WORDS_TO_SPLIT, Training, fit_from_elsewhere, fit_method, leads_astray
 from bilex.em.refinement import refine
 from bilex.errors import NothingMatchedWarning
 from bilex.methods import DEFAULT_METHOD, METHODS, Method, find_method
@@ -23,7 +23,7 @@ from bilex.runs.run import Run
 from bilex.runs.summary import summarise_run
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
-from bilex.seeds.seed import IDENTICAL, UNSUPERVISED, SeedLike
+from bilex.seeds.seed import IDENTICAL, UNSUPERVISED, SeedLike, identical_rows
 from bilex.vectors.embeddings import Embeddings, load
 
 VectorsLike = Embeddings | str | os.PathLike[str] | Any
@@ -148,7 +148,7 @@ def learn(prepared: Prepared, context: Context) -> Learnt:
     """Run EM on prepared vectors: `induce` without the lexicon."""
     training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, context)
     fitted = fit_method(training, prepared.seed, prepared.method)
-    fit, method, languages = fitted.fit, fitted.method, languages_of(prepared)
+    fit, languages = fitted.fit, languages_of(prepared)
     if not len(fit.matching):
         warnings.warn(
             f"nothing was matched from the {len(prepared.seed)} seed pairs; give more pairs, "
@@ -156,9 +156,13 @@ def learn(prepared: Prepared, context: Context) -> Learnt:
             NothingMatchedWarning,
             stacklevel=3,
         )
-    elif method.evidence and method.self_learning:
-        fit = refine(fit, languages, prepared.seed.pairs, method, prepared.prior, context)
-    return Learnt(prepared, languages, fit, method, fitted.choices)
+    elif fitted.method.evidence and fitted.method.self_learning:
+        fit = refine(fit, languages, prepared.seed.pairs, fitted.method, prepared.prior, context)
+        if leads_astray(prepared.seed, fit):
+            identical = identical_rows(prepared.source, prepared.target)
+            fitted = fit_from_elsewhere(training, fitted, prepared.seed, identical)
+            fit = refine(fitted.fit, languages, prepared.seed.pairs, fitted.method, prepared.prior, context)
+    return Learnt(prepared, languages, fit, fitted.method, fitted.choices)
 
 
 def read_out(learnt: Learnt, context: Context, *, complete: bool = False) -> Run:

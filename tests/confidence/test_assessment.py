@@ -39,8 +39,20 @@ def test_without_enough_words_the_confidence_is_the_posterior(graph: Graph) -> N
     assert few.words.tolist() == [0, 1, 2, 5]
     for dictionary in (None, few):
         found, about = assess_edges(graph, Capacities(), dictionary)
-        np.testing.assert_array_equal(found, worthwhile_posterior(graph, Capacities()))
+        np.testing.assert_allclose(
+            found, worthwhile_posterior(graph, Capacities()), atol=1e-4
+        )  # nothing is shared here
         assert about["examples"] == 0
+
+
+def test_source_words_may_share_a_translation_whatever_the_lexicon_may() -> None:
+    rows, columns, odds = np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([4.0, 1.0, 2.0])
+    graph = Graph.from_edges(rows, columns, np.log(odds), (2, 2))
+    by_themselves = [4 / 6, 1 / 6, 2 / 3]  # each word's candidates against none, whose odds are 1
+    for capacities in (Capacities(1, 1), Capacities(1, 2), Capacities(1, None)):
+        np.testing.assert_allclose(assess_edges(graph, capacities, None)[0], by_themselves)
+    for capacities in (Capacities(2, 1), Capacities(2, 2), Capacities(None, 1)):
+        np.testing.assert_array_equal(assess_edges(graph, capacities, None)[0], worthwhile_posterior(graph, capacities))
 
 
 def test_two_hundred_words_are_enough(graph: Graph) -> None:
@@ -63,10 +75,22 @@ def test_a_dictionary_calibrates_the_posterior(graph: Graph, share: float) -> No
 
 def test_the_identity_trusts_the_posterior() -> None:
     posterior = np.array([0.0, 0.01, 0.5, 0.99, 1.0])
-    features = features_of(posterior, np.arange(5))
+    features = features_of(posterior, posterior[::-1], np.arange(5))
     np.testing.assert_allclose(assessment.IDENTITY.probability(features), posterior, atol=2e-5)
     np.testing.assert_allclose(features[[0, -1], 0], [-np.log(1e5 - 1), np.log(1e5 - 1)])  # never without a limit
-    np.testing.assert_allclose(features[:, 1], np.log([1, 2, 3, 4, 5]))
+    np.testing.assert_allclose(features[:, 1], features[::-1, 0])
+    np.testing.assert_allclose(features[:, 2], np.log([1, 2, 3, 4, 5]))
+
+
+def test_a_dictionary_says_what_it_is_worth_that_no_other_word_has_the_translation() -> None:
+    """All words are as probable by themselves, but those that share their target are wrong."""
+    words = np.arange(WORDS)
+    shared = words % 4 < 2
+    columns = np.where(shared, words - words % 4, words)
+    graph = Graph.from_edges(words, columns, np.full(WORDS, 1.0), (WORDS, WORDS))
+    dictionary = KnownTranslations(RowPairs(words[~shared], words[~shared]), words[shared])
+    found = assess_edges(graph, Capacities(), dictionary)[0]
+    assert found[~shared].min() > 0.9 and found[shared].max() < 0.1
 
 
 def test_the_verdict_is_on_the_entries_that_are_listed() -> None:

@@ -52,6 +52,8 @@ CASES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"seed_near": 0.3}, SOUND),
     ({"seed_near": 0.1}, DOUBTFUL),
     ({"seed_near": 0.1, "evidence": 0.3}, FAILED),
+    ({"seed_near": 0.1, "evidence": 0.3, "seed_words": 99}, DOUBTFUL),
+    ({"seed_near": 0.1, "evidence": 0.3, "seed_words": 100}, FAILED),
     ({"seed_near": None}, SOUND),
     ({"pairs": 99}, DOUBTFUL),
     ({"stopped": "after 50 iterations"}, SOUND),
@@ -123,7 +125,7 @@ def test_vectors_of_other_words_fail(languages: Languages, vectors: str, options
 
 
 def test_a_run_from_too_few_pairs_fails(languages: Languages) -> None:
-    run = induce(languages.source, languages.target, languages.gold[:3])
+    run = induce(languages.source, languages.target, languages.gold[:3], "ruder2018")
     assert run.evaluate(languages.gold, retrieval="csls").precision_at(1) < 0.1
     verdict = judge(run)
     assert verdict.level == FAILED

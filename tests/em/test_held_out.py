@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -148,3 +149,46 @@ def test_a_run_that_chose_the_map_of_the_seed_can_be_learnt_again_from_its_revie
     seed = some_gold(languages, 150)
     run = bilex.induce(languages.source, languages.target, seed, decided, forbidden=seed[:1], engine=ENGINE)
     assert seed[0] not in set(zip(run.lexicon.source, run.lexicon.target, strict=True))
+
+
+def test_another_start_is_tried_where_the_seed_led_to_pairs_that_are_mostly_wrong() -> None:
+    languages = make_languages(600, 60)
+    for seed, starts in ((languages.gold[:3], ["words spelt the same", "586 words"]), ("numerals", None)):
+        found = fitted(languages, seed, METHODS["bilex"])
+        assert found.choices[0].chosen == ("soft" if starts else "start")
+        if starts is None:  # a start that has a name is used as it is
+            assert len(found.choices) == 1
+            continue
+        other = found.choices[1]
+        assert (other.about, list(other.measured), found.method.supervision) == ("start", starts, "start")
+        assert other.measured[other.chosen] == max(other.measured.values())
+        right = {(languages.source.index[one], languages.target.index[two]) for one, two in languages.gold}
+        matched = list(zip(found.fit.matching.source.tolist(), found.fit.matching.target.tolist(), strict=True))
+        assert np.mean([pair in right for pair in matched]) > 0.9
+
+
+def test_a_fit_that_the_model_likes_best_stays(languages: Languages) -> None:
+    prepared = prepare(languages.source, languages.target, some_gold(languages, 30), DEFAULT)
+    training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
+    first = held_out.fit_method(training, prepared.seed, prepared.method)
+    best = replace(first.fit.iterations[-1], log_likelihood=1e9)
+    liked = replace(first, fit=replace(first.fit, iterations=(*first.fit.iterations, best)))
+    nothing = RowPairs(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    assert held_out.fit_from_elsewhere(training, liked, prepared.seed, nothing) is liked
+    unsupervised = replace(prepared.seed, name="unsupervised")
+    assert held_out.fit_from_elsewhere(training, first, unsupervised, nothing) is first  # nowhere else to start
+
+
+@pytest.mark.parametrize(
+    ("purity", "deviation", "seed", "expected"),
+    [(0.1, 0.1, "seed.txt", True), (0.4, 0.04, "unsupervised", True), (0.4, 0.06, "seed.txt", False)]
+    + [(0.1, 0.1, name, False) for name in ("identical", "numerals")],
+)
+def test_a_seed_leads_astray_only_where_the_evidence_is_sure(
+    languages: Languages, purity: float, deviation: float, seed: str, expected: bool
+) -> None:
+    found = fitted(languages, some_gold(languages, 30))
+    assert found.fit.weights is not None
+    fit = replace(found.fit, weights=replace(found.fit.weights, purity=purity, deviation=deviation))
+    assert held_out.leads_astray(replace(found.prepared.seed, name=seed), fit) is expected
+    assert not held_out.leads_astray(replace(found.prepared.seed, name=seed), replace(fit, weights=None))

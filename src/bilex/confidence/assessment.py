@@ -2,16 +2,18 @@
 
 1. *Posterior*: a matching m that the prior allows has a probability in proportion to ``exp(Σ over m of weight)``,
    with the weights of `bilex.model.pair_weights`, which are nats; `bilex.model.posterior` sums over all matchings.
+   A lexicon may give each target once, but a pair is no less right because another source word has the same
+   translation. So where a source word has one translation at most, the confidence lets others share it.
 2. *Calibration*: if the seed is a dictionary of enough words, their best edges, which were found and weighed without
-   them, show how often such a posterior is right. A logistic regression on its log-odds and on how rare the word is
-   starts from the posterior itself.
+   them, show how often such a posterior is right. A logistic regression on its log-odds, on those of the prior's own
+   posterior and on how rare the word is starts from the confidence itself.
 
 No coefficient is shipped. `docs/confidence.md` explains each step and shows how well calibrated the result is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -45,28 +47,34 @@ def assess_edges(
     graph: Graph, capacities: Capacities, known: KnownTranslations | None
 ) -> tuple[Floats, dict[str, Any]]:
     """Return the probability that each edge is right, from its weight in nats, and what ``run.json`` says about it."""
-    posterior = worthwhile_posterior(graph, capacities)
+    confidence = worthwhile_posterior(graph, let_sources_share(capacities))
     if known is None or len(known.words) < MIN_EXAMPLES:
-        return posterior, {"calibrated_on": "the run itself", "examples": 0}
+        return confidence, {"calibrated_on": "the run itself", "examples": 0}
     from bilex.model.rivals_kernel import top_two
 
-    best = top_two(graph.rows, posterior, graph.n_sources)[0][known.words]
+    best = top_two(graph.rows, graph.weights, graph.n_sources)[0][known.words]
     best = best[best >= 0]
-    features, right = features_of(posterior, graph.rows), np.isin(graph.keys[best], known.pairs.keys(graph.n_targets))
+    features = features_of(confidence, worthwhile_posterior(graph, capacities), graph.rows)
+    right = np.isin(graph.keys[best], known.pairs.keys(graph.n_targets))
     error = calibration_error(held_out_confidence(features[best], right), right)
     calibration = fit_calibration(features[best], right, IDENTITY, PRIOR_EXAMPLES)
     about = {"calibrated_on": "held-out seed words", "examples": len(best), "held_out_error": round(error, 4)}
     return calibration.probability(features), about
 
 
-IDENTITY = Calibration(0.0, np.array([1.0, 0.0]), np.zeros(2), np.ones(2))
-"""The calibration that trusts the posterior."""
+def let_sources_share(capacities: Capacities) -> Capacities:
+    """Lift the limit of the targets, if a source word has one translation at most."""
+    return replace(capacities, target=None) if capacities.source == 1 else capacities
 
 
-def features_of(posterior: Floats, rows: Indices) -> Floats:
-    """Return the log-odds of each edge's posterior, and the logarithm of its source word's rank."""
-    clipped = np.clip(posterior, MIN_POSTERIOR, 1 - MIN_POSTERIOR)
-    return np.column_stack([np.log(clipped / (1 - clipped)), np.log1p(rows)])
+IDENTITY = Calibration(0.0, np.array([1.0, 0.0, 0.0]), np.zeros(3), np.ones(3))
+"""The calibration that trusts the confidence."""
+
+
+def features_of(confidence: Floats, posterior: Floats, rows: Indices) -> Floats:
+    """Return the log-odds of each edge's confidence and posterior, and the logarithm of its source word's rank."""
+    clipped = np.clip((confidence, posterior), MIN_POSTERIOR, 1 - MIN_POSTERIOR)
+    return np.column_stack([*np.log(clipped / (1 - clipped)), np.log1p(rows)])
 
 
 def held_out_confidence(features: Floats, right: NDArray[np.bool_]) -> Floats:

@@ -85,6 +85,7 @@ class RunFigures:
     rise: float | None  # of the log-likelihood from the first iteration to the last; None if EM does not maximise it
     iterations: int
     stopped: str
+    seed_words: int = MAX_SEED_WORDS  # that `seed_near` was measured on
     measured: bool = False  # whether `expected` was measured on held-out words of a dictionary
 
 
@@ -109,6 +110,7 @@ def measure_run(run: Run) -> RunFigures:
         hubness=max(skewness(each) for each in counts),
         largest_hub=max(float(each.max() / max(each.sum(), 1)) for each in counts),
         seed_near=agreement["near"] / words if words else None,
+        seed_words=words,
         rise=likelihood_rise(iterations, method),
         iterations=len(iterations),
         stopped=run.info["stopped"],

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from bilex.confidence.figures import RunFigures
@@ -15,6 +15,7 @@ from bilex.numerics.formatting import format_number, format_percent
 
 SOUND, DOUBTFUL, FAILED = "sound", "doubtful", "failed"
 EVIDENCE_LIMIT = 0.5  # at least this share of the pairs that stand out is right in a sound run
+MIN_SEED_WORDS = 100
 HUBNESS_LIMITS = (8.0, 18.0)  # sound up to the first, failed above the second
 
 
@@ -48,7 +49,7 @@ def read_signs(figures: RunFigures) -> tuple[Sign, ...]:
     signs = (
         scale_sign("precision", figures.expected),
         evidence_sign(figures),
-        scale_sign("seed", figures.seed_near),
+        seed_sign(figures),
         hubness_sign(figures),
         learning_sign(figures),
     )
@@ -64,6 +65,13 @@ def scale_sign(key: str, value: float | None) -> Sign | None:
     shown = format_percent(value)
     sentence = sentence.format(value=f"{'only ' * (level != SOUND and value > 0)}{shown}")
     return Sign(key, shown, f"from {sound:.0%}", level, sentence[0].upper() + sentence[1:])
+
+
+def seed_sign(figures: RunFigures) -> Sign | None:
+    """Read how near the translations of the seed are; a few words cannot condemn a run."""
+    sign = scale_sign("seed", figures.seed_near)
+    few = figures.seed_words < MIN_SEED_WORDS
+    return replace(sign, level=DOUBTFUL) if sign is not None and sign.level == FAILED and few else sign
 
 
 def evidence_sign(figures: RunFigures) -> Sign | None:

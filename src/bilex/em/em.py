@@ -18,6 +18,7 @@ from bilex.em.e_steps import E_STEPS, EStepResult, nearest_targets
 from bilex.errors import BilexError
 from bilex.matching.graph import Matching, RowPairs
 from bilex.methods import EStepConfig, Method, StoppingConfig
+from bilex.model.pair_weights import PairWeights
 from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords, Theta, log_likelihood, m_step, mean_cosine
 from bilex.numerics.types import Vectors
@@ -37,6 +38,7 @@ class Fit:
     matching: Matching
     iterations: tuple[Iteration, ...]
     stopped: str
+    weights: PairWeights | None = None  # what the evidence said of it, if it was asked
 
 
 def run_em(

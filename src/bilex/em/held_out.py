@@ -7,10 +7,13 @@
   softly. Identical strings and numerals are not a dictionary: they are only a start.
 - *The start* (`--seed unsupervised`). EM runs roughly from the couplings (`bilex.seeds.coupling`) of more and of fewer
   words; the start that leads to the largest log-likelihood is used.
+- *Another start*. If the evidence of a run from a few pairs, or from none, tells that most of them are wrong, EM runs
+  from words spelt the same and from couplings as well, and the log-likelihood decides again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,6 +22,7 @@ from bilex.em.context import Context
 from bilex.em.em import Fit, best_matching, fit
 from bilex.matching.graph import RowPairs
 from bilex.methods import METHODS, Method
+from bilex.model.counting import tells_weakness
 from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords, Theta
 from bilex.numerics.types import Vectors
@@ -93,7 +97,7 @@ def fit_method(training: Training, seed: Seed, method: Method) -> FittedMethod:
         method, choice = choose_supervision(training, method, seed)
         choices.append(choice)
     if seed.name == UNSUPERVISED and method.self_learning:
-        pairs, choice = choose_start(training, method, pairs)
+        pairs, choice = choose_start(training, method, couplings(training, pairs))
         choices.append(choice)
     context.reporter.stage("learning")
     found = training.fit(method, pairs)
@@ -142,17 +146,47 @@ def choose_supervision(training: Training, method: Method, seed: Seed) -> tuple[
     return options[best], Choice("supervision", best, why, measured, count)
 
 
-def choose_start(training: Training, method: Method, pairs: RowPairs) -> tuple[RowPairs, Choice]:
-    """Try the couplings of more and of fewer words, the seed first, and use the one that the model likes best."""
-    fewest = min(len(training.source), len(training.target))
-    starts, measured = dict[str, RowPairs](), dict[str, float]()
-    for size in (size for size in SIZES if size == SIZES[0] or size < fewest):
-        name = f"{min(size, fewest):,} words"
+def choose_start(training: Training, method: Method, starts: Iterable[tuple[str, RowPairs]]) -> tuple[RowPairs, Choice]:
+    """Try EM from each start, and use the one that the model likes best."""
+    tried, measured = dict[str, RowPairs](), dict[str, float]()
+    for name, pairs in starts:
         training.context.reporter.stage(f"starting from {name}")
-        starts[name] = pairs if size == SIZES[0] else RowPairs(*couple(training.source, training.target, size))
-        measured[name] = training.trial(method, starts[name]).iterations[-1].log_likelihood
+        tried[name], measured[name] = pairs, training.trial(method, pairs).iterations[-1].log_likelihood
     best = max(measured, key=lambda name: measured[name])
-    return starts[best], Choice("start", best, "EM from there ends with the largest log-likelihood", measured)
+    return tried[best], Choice("start", best, "EM from there ends with the largest log-likelihood", measured)
+
+
+def couplings(training: Training, largest: RowPairs | None = None) -> Iterator[tuple[str, RowPairs]]:
+    """Yield the couplings of more and of fewer words; the `largest` may be known already."""
+    fewest = min(len(training.source), len(training.target))
+    for size in (size for size in SIZES if size == SIZES[0] or size < fewest):
+        known = largest if size == SIZES[0] else None
+        yield f"{min(size, fewest):,} words", known or RowPairs(*couple(training.source, training.target, size))
+
+
+def leads_astray(seed: Seed, fit: Fit) -> bool:
+    """Check whether a few pairs, or none, led to pairs most of which are wrong; others are used as they are given."""
+    few = seed.name == UNSUPERVISED or (seed.is_dictionary and len(np.unique(seed.source)) < MIN_WORDS_TO_SPLIT)
+    return few and fit.weights is not None and tells_weakness(fit.weights.purity, fit.weights.deviation)
+
+
+def fit_from_elsewhere(training: Training, fitted: FittedMethod, seed: Seed, identical: RowPairs) -> FittedMethod:
+    """Run EM from other starts than the seed alone, which led to pairs that are mostly wrong.
+
+    These are words spelt the same and, if the seed is none, couplings, each with the seed's pairs. What was fitted
+    stays, if the model likes it best.
+    """
+    method = fitted.method.with_changes({"supervision": "start"})
+    starts = {"words spelt the same": identical} if len(identical) else {}
+    if seed.name != UNSUPERVISED:
+        starts = {name: pairs.union(seed.pairs) for name, pairs in (*starts.items(), *couplings(training))}
+    if not starts:
+        return fitted
+    pairs, choice = choose_start(training, method, starts.items())
+    if max(choice.measured.values()) <= fitted.fit.iterations[-1].log_likelihood:
+        return fitted
+    training.context.reporter.stage("learning")
+    return FittedMethod(training.fit(method, pairs), method, (*fitted.choices, choice))
 
 
 def trial_theta(training: Training, method: Method, pairs: RowPairs) -> Theta:

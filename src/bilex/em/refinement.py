@@ -52,6 +52,7 @@ def refine(fit: Fit, languages: Languages, seed: RowPairs, method: Method, prior
     edges = gather_edges(frequent, space, neighbours, trained, method.map, context.engine, contrast=True)
     context.clock.lap("candidates")
     weighed = weigh_edges(edges, prior.capacities)
+    fit = replace(fit, weights=weighed.weights)
     if not is_telling(weighed.weights.purity, weighed.weights.deviation):
         return fit  # a failed run would learn from noise, and then look as if the evidence bore it out
     matching = match_weighed(weighed, prior, least_odds=-weighed.weights.log_odds)

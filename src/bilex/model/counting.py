@@ -99,6 +99,11 @@ def tells_failure(purity: float, deviation: float) -> bool:
     return not is_telling(purity, deviation) and purity + deviation <= USUAL_PURITY
 
 
+def tells_weakness(purity: float, deviation: float) -> bool:
+    """Check that most of the chosen pairs are wrong."""
+    return purity + 2 * deviation < USUAL_PURITY
+
+
 def bounded_purity(purity: float, deviation: float) -> float:
     """Return the purity as far as counts can tell it: few pairs say little, and extremes cannot be told apart."""
     trust = PURITY_SPREAD**2 / (PURITY_SPREAD**2 + deviation**2)

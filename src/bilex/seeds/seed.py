@@ -142,6 +142,12 @@ def identical_words(seed: str, source: Embeddings, target: Embeddings) -> Seed:
     return look_up([(word, word) for word in shared], source, target, seed, BilexError(problem))
 
 
+def identical_rows(source: Embeddings, target: Embeddings) -> RowPairs:
+    """Return the rows of all words that are spelt the same in both languages."""
+    rows = np.array([row for row, word in enumerate(source.words) if word in target], np.int64)
+    return RowPairs(rows, np.array([target.index[source.words[row]] for row in rows.tolist()], np.int64))
+
+
 def from_file(path: str, source: Embeddings, target: Embeddings) -> Seed:
     """Read a dictionary."""
     check_seed(path)
