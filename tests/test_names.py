@@ -10,7 +10,7 @@ import bilex
 
 PACKAGE = Path(bilex.__file__).parent
 COMMANDS = {"align", "induce", "induce_many", "reproduce"}  # the command is named after the function it calls
-CONTRACTS = {"__all__", "main", "lines", "write"}  # what a program, or a module of `lexicon/formats`, has to have
+CONTRACTS = {"__all__", "main", "write"}  # what a program, or a module of `lexicon/formats`, has to have
 
 
 def names_of(path: Path) -> Iterator[str]:

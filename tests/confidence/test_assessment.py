@@ -94,7 +94,7 @@ def test_a_dictionary_says_what_it_is_worth_that_no_other_word_has_the_translati
 
 
 def test_the_verdict_is_on_the_entries_that_are_listed() -> None:
-    languages = make_languages(200, noise=0.4)
+    languages = make_languages(200, noise=1.0)
     whole = bilex.induce(languages.source, languages.target, "identical", "ruder2018")
     assert whole.lexicon.confidence is not None
     least = float(np.median(whole.lexicon.confidence))
