@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from bilex.em.context import Context, EMHistory, Reporter
-from bilex.em.held_out import MIN_WORDS_TO_SPLIT, Training, fit_from_elsewhere, fit_method, leads_astray
+from bilex.em.held_out import MIN_WORDS_TO_SPLIT, FittedMethod, Training, fit_from_elsewhere, fit_method, leads_astray
 from bilex.em.refinement import refine
 from bilex.errors import NothingMatchedWarning
 from bilex.methods import DEFAULT_METHOD, METHODS, Method, find_method
@@ -148,21 +148,28 @@ def learn(prepared: Prepared, context: Context) -> Learnt:
     """Run EM on prepared vectors: `induce` without the lexicon."""
     training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, context)
     fitted = fit_method(training, prepared.seed, prepared.method)
-    fit, languages = fitted.fit, languages_of(prepared)
-    if not len(fit.matching):
+    if not len(fitted.fit.matching):
         warnings.warn(
             f"nothing was matched from the {len(prepared.seed)} seed pairs; give more pairs, "
             "or try --max-rank or --log-odds",
             NothingMatchedWarning,
             stacklevel=3,
         )
-    elif fitted.method.evidence and fitted.method.self_learning:
-        fit = refine(fit, languages, prepared.seed.pairs, fitted.method, prepared.prior, context)
-        if leads_astray(prepared.seed, fit):
-            identical = identical_rows(prepared.source, prepared.target)
-            fitted = fit_from_elsewhere(training, fitted, prepared.seed, identical)
-            fit = refine(fitted.fit, languages, prepared.seed.pairs, fitted.method, prepared.prior, context)
-    return Learnt(prepared, languages, fit, fitted.method, fitted.choices)
+    return use_evidence(training, fitted, prepared)
+
+
+def use_evidence(training: Training, fitted: FittedMethod, prepared: Prepared) -> Learnt:
+    """Go on from EM with all evidence, if the method asks for it: a last round, or another start."""
+    seed, prior, languages = prepared.seed, prepared.prior, languages_of(prepared)
+    fit, method = fitted.fit, fitted.method
+    if len(fit.matching) and method.evidence and method.self_learning:
+        fit = refine(fit, languages, seed.pairs, method, prior, training.context)
+        if leads_astray(seed, fit):
+            other = fit_from_elsewhere(training, fitted, seed, identical_rows(prepared.source, prepared.target))
+            if other is not fitted:
+                fitted, method = other, other.method
+                fit = refine(other.fit, languages, seed.pairs, method, prior, training.context)
+    return Learnt(prepared, languages, fit, method, fitted.choices)
 
 
 def read_out(learnt: Learnt, context: Context, *, complete: bool = False) -> Run:
