@@ -25,9 +25,12 @@ def refuses(bilex: Bilex, folder: Path, *arguments: object, place: str) -> None:
         assert contents(folder) == before
 
 
+FAST = ("--method", "ruder2018", "--no-report")
+
+
 def repairs(bilex: Bilex, *arguments: object, place: str) -> str:
     """Check that `induce` works with one warning that names the place, and return the lexicon."""
-    outcome = bilex("induce", *arguments, "-o", "new", "--force")
+    outcome = bilex("induce", *arguments, "-o", "new", "--force", *FAST)
     assert outcome.code == 0, outcome
     assert re.fullmatch(rf"bilex: warning: {place}[^\n]+\n", outcome.err), outcome.err
     return Path("new/lexicon.tsv").read_text("utf-8")
@@ -127,7 +130,7 @@ def test_repaired_vectors_give_the_same_lexicon(bilex: Bilex, work: Path, change
         lambda lines: [b"302 24", *lines[1:], *lines[3:5]],  # words that are there twice
         lambda lines: lines[1:],  # no header
     ]
-    assert bilex("induce", "src.vec", "trg.vec", "-o", "clean", "-q") == (0, "", "")
+    assert bilex("induce", "src.vec", "trg.vec", "-o", "clean", "-q", *FAST) == (0, "", "")
     clean = (work / "clean" / "lexicon.tsv").read_text("utf-8")
     for change in changes:
         assert repairs(bilex, changed(change), "trg.vec", place="bad.vec: ") == clean
