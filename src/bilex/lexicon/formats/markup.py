@@ -27,15 +27,18 @@ def write(template: str, book: Book) -> Iterator[str]:
     replaced: list[str] = []
 
     def text(word: str) -> str:
-        if xml_safe(word) != tsv_cell(word):
+        safe = xml_safe(word)
+        if safe != tsv_cell(word):
             replaced.append(word)
-        return escaped(word)
+        return escape(safe)
 
     made = Environment(undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
     made.filters.update(text=text, escaped=escaped, quoted=quoteattr, weight=weight)
     content = (files("bilex.lexicon.formats") / f"{template}.xml").read_text("utf-8")
     languages = dict(zip(book.tags, book.names, strict=True))
-    yield from made.from_string(content).generate(book=book, languages=languages)
+    stream = made.from_string(content).stream(book=book, languages=languages)
+    stream.enable_buffering(100)
+    yield from stream
     warn_about_words(replaced, "word", "with characters that XML does not have", "each became U+FFFD")
 
 
