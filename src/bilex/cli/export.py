@@ -114,9 +114,9 @@ def export(
 
 
 def count_written(run: Run, book: Book | None, form: str, side: str | None) -> str:
-    """Count what was written: entries, or words where a file has every word of the run."""
-    if book is not None and form != "lex":
-        return plural(len(book.entries), "entry")
+    """Count what was written: entries, or words with vectors."""
+    if book is not None:
+        return plural(len(book.entries), "entry") if form != "lex" else "translation probabilities"
     sides = {"source": run.source, "target": run.target}
     return " and ".join(f"{len(each):,}" for name, each in sides.items() if side in (name, "both", None)) + " words"
 

@@ -8,8 +8,8 @@ const TITLES = {
   drift: "Drift: words you did not decide about",
 };
 const DRIFT =
-  "all words share one map, which was fitted again with your decisions, so a word with two nearly equal candidates may take " +
-  "the other one. Reject what got worse, and it stays away.";
+  "all words share one map, which was fitted again with your decisions, so doubtful words, near the least confidence that is " +
+  "listed or with two nearly equal candidates, may come, go or take the other one. Reject what got worse, and it stays away.";
 const newest = requestTracker();
 let watching = 0;
 let closed = null; // the run whose changes were read
