@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from bilex.confidence.calibration import Calibration, calibration_error, fit_calibration
 from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.posterior import worthwhile_posterior
+from bilex.numerics.threads import single_threaded_blas
 from bilex.numerics.types import Floats, Indices
 
 MIN_POSTERIOR = 1e-5  # posteriors are clipped to [MIN_POSTERIOR, 1 - MIN_POSTERIOR]
@@ -43,6 +44,7 @@ class KnownTranslations:
         return np.union1d(self.pairs.source, self.unanswered)
 
 
+@single_threaded_blas()
 def assess_edges(
     graph: Graph, capacities: Capacities, known: KnownTranslations | None
 ) -> tuple[Floats, dict[str, Any]]:

@@ -64,25 +64,21 @@ class Lessons:
     def of(cls, columns: Floats, right: Flags, sources: Indices, targets: Indices) -> Lessons:
         """Let the candidates of each source word compete, and those of each target word, with the same weights.
 
-        All source words are the dictionary's; of another one it could not be told that it is wrong.
+        All source words are the dictionary's; of another one it could not be told that it is wrong. Lists without
+        right edges, or without wrong ones, say nothing and are left out; at least one has both.
         """
         order = np.argsort(targets, kind="stable")
-        owner = np.concatenate([sources, targets[order] + (sources.max(initial=0) + 1)])
-        return cls(
-            np.concatenate([columns, columns[order]]), np.concatenate([right, right[order]]), CandidateLists.of(owner)
-        )
+        edges = np.concatenate([np.arange(len(order)), order])
+        lists = CandidateLists.of(np.concatenate([sources, targets[order] + (sources.max(initial=0) + 1)]))
+        count = lists.total(right[edges].astype(np.float64))
+        telling = ((count > 0) & (count < np.diff(lists.starts)))[lists.owner]
+        edges = edges[telling]
+        return cls(columns[edges], right[edges], CandidateLists.of(lists.owner[telling]))
 
     def log_share(self, weights: Floats) -> float:
-        """Compute the log-probability of the dictionary, over the informative lists."""
+        """Compute the log-probability of the dictionary."""
         probable = self.lists.softmax(self.columns @ weights)
-        shares = np.maximum(self.lists.total(probable * self.right), SMALLEST)
-        return float(np.log(shares)[self.informative].sum())
-
-    @cached_property
-    def informative(self) -> Flags:
-        """Which lists hold both right and wrong edges."""
-        count = self.lists.total(self.right.astype(np.float64))
-        return np.asarray((count > 0) & (count < np.diff(self.lists.starts)))
+        return float(np.log(np.maximum(self.lists.total(probable * self.right), SMALLEST)).sum())
 
     def slope_and_spread(self, weights: Floats) -> tuple[Floats, Floats]:
         """Return matched minus expected evidence, and the spread of the expected evidence.
@@ -90,13 +86,13 @@ class Lessons:
         The share of the right edges is replaced by its tangent, in which each of them is as probable as it is now: that
         leaves a concave problem.
         """
-        lists, owner = self.lists, self.lists.owner
+        lists = self.lists
         probable = lists.softmax(self.columns @ weights)
-        matched = probable * self.right / np.maximum(lists.total(probable * self.right), SMALLEST)[owner]
-        counted = self.informative[owner].astype(np.float64)
-        expected = lists.total(probable[:, None] * self.columns)[self.informative]
-        spread = (self.columns * (probable * counted)[:, None]).T @ self.columns - expected.T @ expected
-        return np.asarray(((matched - probable) * counted) @ self.columns), np.asarray(spread)
+        matched = probable * self.right / np.maximum(lists.total(probable * self.right), SMALLEST)[lists.owner]
+        weighted = self.columns * probable[:, None]
+        expected = lists.total(weighted)
+        spread = weighted.T @ self.columns - expected.T @ expected
+        return np.asarray((matched - probable) @ self.columns), np.asarray(spread)
 
 
 def fit_weights(lessons: Lessons, mean: Floats, variance: Floats) -> Floats:

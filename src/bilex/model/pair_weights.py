@@ -28,6 +28,7 @@ from bilex.model.forms import (
     form_columns,
 )
 from bilex.model.listwise import CandidateLists, Lessons, fit_weights
+from bilex.numerics.threads import single_threaded_blas
 from bilex.numerics.types import Floats, Indices
 
 FOLDS = 5
@@ -123,6 +124,7 @@ class WeighedEdges:
         return replace(self, graph=self.graph.where(seen))
 
 
+@single_threaded_blas()
 def weigh_edges(edges: CandidateEdges, capacities: Capacities, dictionary: RowPairs | None = None) -> WeighedEdges:
     """Learn the weights of pairs from the edges of a run and, if there is one, a dictionary; weigh every edge."""
     counted = count_weights(edges.graph, edges.evidence)
