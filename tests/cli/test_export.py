@@ -260,3 +260,16 @@ def test_help_is_quick() -> None:
     done = subprocess.run([COMMAND[0], "-c", code], capture_output=True, check=False, text=True)
     assert done.stderr.strip() == ""
     assert done.stdout.count("--quiet") == 2
+
+
+def test_the_vectors_of_a_run_are_not_written_over(bilex: Bilex, work: Path) -> None:
+    before = contents(work)
+    (work / "link.vec").symlink_to("src.vec")
+    for command in (
+        ["report", "run", "-o", "src.vec"],
+        ["export", "run", "-o", work / "trg.vec"],
+        ["export", "run", "--format", "vec", "--side", "source", "-o", "link.vec"],
+    ):
+        refused(bilex(*command))
+    (work / "link.vec").unlink()
+    assert contents(work) == before

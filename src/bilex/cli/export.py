@@ -81,6 +81,7 @@ def export(
     Words are written as they are. To open a tsv or csv in a spreadsheet, import its columns as text: a word such as
     =1+1 is a formula to it.
     """
+    from bilex.files.ownership import check_not_input
     from bilex.lexicon.formats import write_book
     from bilex.runs.progress import show_progress
     from bilex.runs.run import Run
@@ -91,6 +92,8 @@ def export(
     with show_progress(quiet) as reporter:
         reporter.stage("reading")
         loaded = Run.load(run)
+        if output is not None:
+            check_not_input(output, loaded.info)
         book = None if form in VECTOR_FORMATS else book_of(loaded, run, reviewed, min_confidence, min_probability)
         if group_by_lemma and book is not None:
             book = with_forms_together(book, loaded)

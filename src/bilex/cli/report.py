@@ -23,7 +23,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
     """
     from bilex.confidence.signs import SOUND
     from bilex.errors import InputError
-    from bilex.files.ownership import MANIFEST, REPORT
+    from bilex.files.ownership import MANIFEST, REPORT, check_not_input
     from bilex.report.page import write_report
     from bilex.runs.progress import show_progress
     from bilex.runs.run import Run
@@ -37,6 +37,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
         reporter.stage("judging")
         verdict = loaded.verdict
         place = output or str(Path(run) / REPORT)
+        check_not_input(place, loaded.info)
         write_report(loaded, place, find_engine("local", progress=reporter.rows), run)
     lines = [f"{verdict.headline}. {' '.join(verdict.reasons)}"]
     lines += [f"next: {' '.join(verdict.advice)}"] if verdict.level != SOUND else []

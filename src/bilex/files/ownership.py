@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from bilex.errors import BilexError, InputError
 from bilex.files.manifest import parse_manifest
@@ -101,6 +102,13 @@ def check_output(path: Path) -> None:
     may_be_new = path.name == CYCLES and not path.exists()
     if path.name != REPORT and not may_be_new and is_run(path.parent):
         raise BilexError(f"{path}: a run holds only its own files; choose a place outside {path.parent}")
+
+
+def check_not_input(path: str | os.PathLike[str], info: dict[str, Any]) -> None:
+    """Raise if a file to be written is, by its checksum, one that the run was made from."""
+    read = {file["sha256"] for side in info.get("inputs", {}).values() for file in side["files"]}
+    if Path(path).is_file() and file_sha256(path) in read:
+        raise BilexError(f"{path}: holds the vectors that this run was made from; {ELSEWHERE}")
 
 
 def file_sha256(path: str | os.PathLike[str]) -> str:
