@@ -7,7 +7,15 @@ import pytest
 
 import bilex
 from bilex.confidence import assessment
-from bilex.confidence.assessment import KnownTranslations, assess_edges, features_of
+from bilex.confidence.assessment import (
+    IDENTITY,
+    PRIOR_EXAMPLES,
+    KnownTranslations,
+    assess_edges,
+    features_of,
+    held_out_confidence,
+)
+from bilex.confidence.calibration import fit_calibration
 from bilex.errors import BilexError
 from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.posterior import worthwhile_posterior
@@ -91,6 +99,15 @@ def test_a_dictionary_says_what_it_is_worth_that_no_other_word_has_the_translati
     dictionary = KnownTranslations(RowPairs(words[~shared], words[~shared]), words[shared])
     found = assess_edges(graph, Capacities(), dictionary)[0]
     assert found[~shared].min() > 0.9 and found[shared].max() < 0.1
+
+
+def test_each_half_of_the_examples_is_calibrated_by_the_other() -> None:
+    rng = np.random.default_rng(0)
+    features, right = rng.normal(size=(61, 2)), rng.random(61) < 0.7
+    found = held_out_confidence(features, right)
+    for tested, rest in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
+        fitted = fit_calibration(features[rest], right[rest], IDENTITY, PRIOR_EXAMPLES)
+        assert (found[tested] == fitted.probability(features[tested])).all()
 
 
 def test_the_verdict_is_on_the_entries_that_are_listed() -> None:
