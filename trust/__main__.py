@@ -23,11 +23,12 @@ ROOT = Path(__file__).parent.parent
 JSON, PAGE = "trust.json", "trust.md"
 
 
-def try_part(name: str, *, short: bool = False, **fuzzing: Any) -> dict[str, Any]:
-    """Run a part, and return its result with the place and the time; `fuzzing` are options of the fuzzer."""
+def try_part(name: str, *, short: bool = False, **options: Any) -> dict[str, Any]:
+    """Run a part with those of the options that it has, and return its result with the place and the time."""
     module = import_module(f"trust.{name}")
     started = time.perf_counter()
-    result: dict[str, Any] = module.run(short, **(fuzzing if name == "fuzz" else {}))
+    known = inspect.signature(module.run).parameters
+    result: dict[str, Any] = module.run(short, **{key: value for key, value in options.items() if key in known})
     return {
         "title": module.TITLE,
         "about": inspect.getdoc(module),
@@ -71,12 +72,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=ROOT / "docs", metavar="FOLDER")
     parser.add_argument("--corpus", type=Path, metavar="FOLDER", help="where the fuzzer keeps what it has done so far")
     parser.add_argument("--executions", type=int, default=10**6, metavar="N", help="of each reader, in all its runs")
+    parser.add_argument("--share", type=float, default=1.0, metavar="S", help="of the faults, drawn at random")
     options = parser.parse_args(arguments)
     if unknown := set(options.names) - set(PARTS):
         parser.error(f"no part is called {', '.join(sorted(unknown))}; choose from {', '.join(PARTS)}")
     failed = False
     for name in options.names or PARTS:
-        result = try_part(name, short=options.short, corpus=options.corpus, executions=options.executions)
+        chosen = {"corpus": options.corpus, "executions": options.executions, "share": options.share}
+        result = try_part(name, short=options.short, **chosen)
         print(f"{name}: {'ok' if result['ok'] else 'FAILED'} {json.dumps(result['figures'])}")
         failed |= not result["ok"]
         if not options.short:

@@ -31,13 +31,15 @@ RESULTS = ROOT / "build" / "mutation.jsonl"
 UNKNOWN_REASON = "not examined yet"
 
 
-def run(short: bool) -> dict[str, Any]:
-    """Try every mutant, continuing where the last run stopped; if `short`, a few of the smallest module."""
+def run(short: bool, share: float = 1.0) -> dict[str, Any]:
+    """Try a share of the mutants, continuing where the last run stopped; if `short`, a few of the smallest module."""
     if short:
         with tempfile.TemporaryDirectory() as folder:
             tests = ("tests/matching/test_candidates.py",)
             return summary(attempt(Path(folder) / "results", 0.15, ("matching.candidates",), tests))
-    return summary(attempt(RESULTS, 1.0, MODULES))
+    result = summary(attempt(RESULTS, share, MODULES))
+    result["figures"]["faults in all"] = sum(len([*mutants(file_of(name).read_text("utf-8"))]) for name in MODULES)
+    return result
 
 
 def attempt(path: Path, share: float, modules: Sequence[str], tests: Sequence[str] = ()) -> list[dict[str, Any]]:

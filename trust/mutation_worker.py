@@ -2,10 +2,12 @@
 
 First the tests are run without a fault, to see which lines each of them reaches and how long it takes. Then each mutant
 lives in a fork of that process, where everything is imported and compiled: the code of the module's functions is
-exchanged, and the tests that reach the fault are run, those that noticed most so far first, until one fails. A test
-that takes five times the processor time it takes without a fault, and some seconds, is ended and counts as failed.
+exchanged, and the tests that reach the fault are run, those that noticed most so far first, then the quick ones, until
+one fails or they would take more than a minute. A test that takes five times the processor time it takes without a
+fault, and some seconds, is ended and counts as failed. Faults for which survivors.toml has a reason are not tried, and
+count as not noticed. Mutants of all modules come in random order, so that a run that is ended early is a fair sample.
 Results are added to a file, one JSON line each. What it holds is not tried again, apart from mutants that were not
-noticed, where the tests have changed since and survivors.toml gives no reason.
+noticed, where the tests have changed since.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import accumulate
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NoReturn
@@ -77,6 +80,7 @@ TESTS = (
     "tests/search/test_space.py",
     "tests/test_methods.py",
 )
+MAX_TEST_SECONDS = 60.0  # of the processor, for all tests of a mutant
 MAX_SECONDS = 1200  # for a mutant that waits for something and so takes no processor time
 
 
@@ -99,12 +103,15 @@ class Trials:
                 known = results.get((module, mutant.key))
                 if known is None or not (known["by"] or known["tests"] == self.digest or reason(known)):
                     left.append((module, mutant))
+        random.Random(0).shuffle(left)
         return left
 
     def order(self, names: set[str], seconds: dict[str, float]) -> list[str]:
-        """Sort tests: those that noticed most first, then the quick ones."""
+        """Sort tests: those that noticed most first, then the quick ones, as many as there is time for."""
         noticed = Counter(result["by"] for result in read_results(self.path).values())
-        return sorted(names, key=lambda name: (-noticed[name], seconds[name], name))
+        names_in_order = sorted(names, key=lambda name: (-noticed[name], seconds[name], name))
+        spent = accumulate(seconds[name] for name in names_in_order)
+        return [name for name, total in zip(names_in_order, spent, strict=True) if total <= MAX_TEST_SECONDS]
 
     def keep(self, module: str, mutant: Mutant, by: str | None, seconds: float) -> None:
         """Write a result: the test that noticed the mutant, or None."""
@@ -227,6 +234,9 @@ class Plugin:
         data = self.coverage.get_data()
         reached = {module: data.contexts_by_lineno(str(file_of(module))) for module in self.trials.modules}
         for module, mutant in self.trials.todo():
+            if reason({"module": module, "before": mutant.before, "after": mutant.after}):
+                self.trials.keep(module, mutant, None, 0.0)
+                continue
             lines = mutant.lines if mutant.function else reached[module]  # a constant: all tests of the module
             names = {name for line in lines for name in reached[module].get(line, ()) if name}
             self.attempt(module, mutant, [items[name] for name in self.trials.order(names, self.seconds)])

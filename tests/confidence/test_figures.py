@@ -45,7 +45,7 @@ def test_figures_agree_with_their_definitions(good_run: Run) -> None:
 
 
 def test_figures_of_other_runs(good_run: Run, languages: Languages) -> None:
-    about = ({}, {"examples": 0}, {"examples": 1})
+    about: tuple[dict[str, int], ...] = ({}, {"examples": 0}, {"examples": 1})
     runs = [replace(good_run, info={**good_run.info, "confidence": each}) for each in about]
     assert [measure_run(run).measured for run in runs] == [False, False, True]
     old = replace(good_run, lexicon=replace(good_run.lexicon, confidence=None))
