@@ -103,8 +103,7 @@ class Trials:
                 known = results.get((module, mutant.key))
                 if known is None or not (known["by"] or known["tests"] == self.digest or reason(known)):
                     left.append((module, mutant))
-        random.Random(0).shuffle(left)
-        return left
+        return sorted(left, key=lambda each: each[1].key)  # a hash
 
     def order(self, names: set[str], seconds: dict[str, float]) -> list[str]:
         """Sort tests: those that noticed most first, then the quick ones, as many as there is time for."""
