@@ -86,6 +86,18 @@ def test_a_stage_that_is_left_out_is_no_longer_expected(now: list[float]) -> Non
     assert position.left == "1 s left"
 
 
+def test_a_run_that_starts_anew_is_not_done(now: list[float]) -> None:
+    position = Position()
+    position.expect({"learning": 4, "weighing": 2, "measuring": 4})
+    for stage in ("learning", "weighing", "starting from 2,000 words", "learning", "weighing"):
+        now[0] += 1
+        position.stage(stage)
+        assert position.done <= 0.6
+        assert position.left
+    position.stage("measuring")
+    assert position.done == 0.6
+
+
 def test_a_stage_that_takes_long_slows_the_rest_down(now: list[float]) -> None:
     position = Position()
     position.expect({"looking": 50, "learning": 50})

@@ -267,7 +267,7 @@ def summary_lines(run: Run, place: str, *, report: bool) -> list[str]:
     learnt = f"learnt from {pairs} in {plural(len(run.info['iterations']), 'iteration')}"
     lines = [run.headline, *verdict_lines(run), f"{learnt}, {seconds:.1f} s ({run.info['stopped']})"]
     for choice in run.info["choices"]:
-        chosen = CHOICES.get(choice["chosen"], f"the start is the coupling of the first {choice['chosen']}")
+        chosen = CHOICES.get(choice["chosen"], f"the best start: {choice['chosen']}")
         lines.append(f"{chosen} ({choice['why']})")
     written = f"lexicon: {Path(place) / LEXICON}" + (f", report: {Path(place) / REPORT}" if report else "")
     return [*lines, written, f"look at it and correct it: bilex explore {quote(place)}"]

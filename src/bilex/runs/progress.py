@@ -93,16 +93,16 @@ class Position:
         self._move()
 
     def stage(self, name: str) -> None:
-        """Begin a stage; an earlier one than the last means that the next run begins."""
+        """Begin a stage; an earlier one than the last means that the next run begins, or the last one starts anew."""
         first, names = name.split(maxsplit=1)[0], list(self.seconds)
         if first == self._stage:
             self._steps += 1
-        else:
-            if first in names:
-                last = names.index(self._stage) if self._stage in names else -1
-                self._run += names.index(first) < last
-                for skipped in names[last + 1 : names.index(first)]:
-                    del self.seconds[skipped]
+        elif first in names or not names:
+            last = names.index(self._stage) if self._stage in names else -1
+            place = names.index(first) if names else 0
+            self._run = min(self._run + (place < last), self.runs - 1)
+            for skipped in names[last + 1 : place]:
+                del self.seconds[skipped]
             self._stage, self._steps = first, 0
         self._part, self.iterations = 0.0, 0
         self._move()
