@@ -261,6 +261,7 @@ def test_a_least_confidence_leaves_the_other_entries_out(bilex: Bilex, work: Pat
     assert 0 < len(new.lexicon) < len(whole)
     assert outcome.out.splitlines()[0] == new.headline
     assert f"{new.expected_precision:.0%} of {len(new.lexicon)} entries" in new.headline
+    assert new.info["confidence"]["expected_precision"] == round(new.expected_precision, 4)
     assert bilex("report", "new", "--json").code == 0
     assert new.info["verdict"] == new.verdict.summary()
     refused(bilex("induce", "src.vec", "trg.vec", "--min-confidence", -1), "-1", code=2)

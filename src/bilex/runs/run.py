@@ -94,7 +94,8 @@ class Run:
         """Return the run with only the entries of at least that confidence, and the verdict on these."""
         listed = self.lexicon.confident(least)
         keep = np.asarray(self.lexicon.confidence) >= least
-        about = {**self.info["confidence"], "listed_of": len(self.lexicon)}
+        expected = round(listed.expected_precision, 4) if len(listed) else None
+        about = {**self.info["confidence"], "listed_of": len(self.lexicon), "expected_precision": expected}
         info = {**self.info, "pairs": len(listed), "confidence": about}
         run = replace(self, lexicon=listed, info=info)
         vars(run)["entry_rows"] = self.entry_rows.where(keep)
