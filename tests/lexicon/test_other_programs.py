@@ -90,6 +90,14 @@ def test_bicleaner_reads_the_tables_of_moses(book: Book, tmp_path: Path) -> None
     assert tables[".e2f"].get_prob("talo", "house") == 0.75
 
 
+def test_pandas_reads_the_columns_of_muse(book: Book, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.warns(BilexWarning, match="2 pairs"):
+        write_book(book, "muse", f"{tmp_path}/a.txt")
+    found = pandas.read_csv(tmp_path / "a.txt", sep=" ", header=None, quoting=3, keep_default_na=False)
+    assert found.to_numpy().tolist() == [[a, b] for a, b, _ in PAIRS if " " not in a + b]
+
+
 def test_sdcv_finds_words_in_the_index(book: Book, tmp_path: Path) -> None:
     program = shutil.which("sdcv") or pytest.skip("sdcv is missing")
     write_book(book, "stardict", f"{tmp_path}/a.ifo")
