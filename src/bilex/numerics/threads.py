@@ -46,14 +46,15 @@ def check_address_space(needed: int) -> None:
         return
     import resource
 
-    most = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if most != resource.RLIM_INFINITY:
-        used = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
-        if most - used < needed:
-            raise BilexError(
-                f"of the {most >> 20} MB that `ulimit -v` allows, {max(most - used, 0) >> 20} are left; allow more, "
-                "or read fewer words with --limit"
-            )
+    most, status = resource.getrlimit(resource.RLIMIT_AS)[0], Path("/proc/self/statm")
+    if most == resource.RLIM_INFINITY or not status.exists():
+        return
+    free = most - int(status.read_bytes().split()[0]) * resource.getpagesize()
+    if free < needed:
+        raise BilexError(
+            f"of the {most >> 20} MB that `ulimit -v` allows, {max(free, 0) >> 20} are left; allow more, "
+            "or read fewer words with --limit"
+        )
 
 
 LIMIT_LOCK = threading.Lock()
@@ -73,5 +74,4 @@ def single_threaded_blas() -> Iterator[None]:
         with LIMIT_LOCK:
             limit = LIMITS.pop()
             if not LIMITS:
-                check_address_space(BLAS_BUFFER * (thread_count() + 1))
                 limit.restore_original_limits()
