@@ -7,6 +7,7 @@ import unicodedata
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,3 +107,7 @@ def test_a_pair_both_kept_and_forbidden_is_an_error() -> None:
     rows = RowPairs(np.array([3]), np.array([5]))
     with pytest.raises(BilexError, match="both kept and forbidden"):
         Prior(kept=rows, forbidden=rows)
+    wrong: Any
+    for wrong in ([pair[:1]], [(1, 2)], "ab"):
+        with pytest.raises(BilexError, match="pair of words"):
+            package.induce(languages.source, languages.target, languages.gold[:50], kept=wrong)

@@ -109,6 +109,9 @@ def test_translate_gives_k_answers_or_as_many_as_there_are(run: bilex.Run) -> No
             run.translate(wrong)  # type: ignore[arg-type]
     with pytest.raises(BilexError, match="list of words"):
         run.translate_many("s0")
+    for count in (0, -1, 2.5):
+        with pytest.raises(BilexError):
+            run.translate(run.source.words[0], k=count)  # type: ignore[arg-type]
     assert run.translate_many([]) == []
 
 

@@ -52,6 +52,8 @@ def translate_words(
     listed = [words] if isinstance(words, str) else list(words)
     if isinstance(words, str) or not all(isinstance(word, str) for word in listed):
         raise BilexError(f"{words!r} is not a list of words; give strings, or one word to translate")
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise BilexError(f"k is {k!r}; give a whole number from 1 up")
     source, target = (run.target, run.source) if reverse else (run.source, run.target)
     retrieval = run.known_retrieval(retrieval)
     if min_probability is not None:

@@ -82,7 +82,7 @@ class Seed:
 
     def settling(self, kept: Iterable[tuple[str, str]], forbidden: Iterable[tuple[str, str]]) -> Seed:
         """Return the seed with more settled pairs; these override the earlier ones."""
-        kept, forbidden = dict.fromkeys(kept), dict.fromkeys(forbidden)
+        kept, forbidden = (dict.fromkeys(check_pairs(pairs)) for pairs in (kept, forbidden))
         if both := next((pair for pair in kept if pair in forbidden), None):
             raise BilexError(f"the pair {' '.join(both)!r} is both kept and forbidden; decide for one of the two")
         return replace(
@@ -112,11 +112,11 @@ def find_seed(seed: SeedLike, source: Embeddings, target: Embeddings) -> Seed:
 
 
 def check_pairs(seed: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return a seed's pairs of words as a list; raise if they are something else."""
+    """Return pairs of words as a list; raise if they are something else."""
     pairs: list[Any] = list(seed) if isinstance(seed, Iterable) else [seed]
     for pair in pairs:
         if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(word, str) for word in pair)):
-            raise BilexError(f"the seed holds {pair!r}; give pairs of words, as in [('house', 'maison'), ...]")
+            raise BilexError(f"{pair!r} is no pair of words; give pairs, as in [('house', 'maison'), ...]")
     return [(source, target) for source, target in pairs]
 
 
