@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterator
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 
 from benchmarks.endtoend import run, write_files
@@ -49,9 +51,14 @@ def benchmark(quick: bool) -> Iterator[Result]:
 
 def beside(case: str, arguments: list[str], folder: Path, most: float) -> Result:
     """Run the command at both commits in turns."""
-    command = [*arguments, "--force", "-o", str(folder / "run")]
-    earlier = {"PYTHONPATH": str(folder / "src")}
-    taken = taking_turns({"ours": lambda: run(command), "peer": lambda: run(command, environment=earlier)}, quick=False)
+    places, earlier = count(), {"PYTHONPATH": str(folder / "src")}
+
+    def induce(environment: dict[str, str]) -> None:
+        place = folder / f"{case}-{next(places)}"
+        run([*arguments, "-o", str(place)], environment=environment)
+        shutil.rmtree(place)
+
+    taken = taking_turns({"ours": lambda: induce({}), "peer": lambda: induce(earlier)}, quick=False)
     ours, peer = taken["ours"], taken["peer"]
     return Result(
         name="before",
