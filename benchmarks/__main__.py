@@ -41,10 +41,11 @@ def main(arguments: list[str] | None = None) -> int:
             results.append(result)
     if options.json:
         entries = [asdict(result) | {"ratio": result.ratio, "version": about["bilex"]} for result in results]
-        known = json.loads(options.json.read_text())["results"] if options.json.exists() else []
+        written = json.loads(options.json.read_text()) if options.json.exists() else {}
         again = {result.name for result in results}
-        kept = [each for each in known if each["name"] not in again and each.get("version") == about["bilex"]]
-        options.json.write_text(json.dumps({"machine": about, "results": kept + entries}, indent=2) + "\n")
+        same = [entry for entry in written.get("results", []) if entry.get("version") == about["bilex"]]
+        kept = [entry for entry in same if entry["name"] not in again]
+        options.json.write_text(json.dumps(written | {"machine": about, "results": kept + entries}, indent=2) + "\n")
     return int(any(result.ok is False for result in results))
 
 
