@@ -39,7 +39,7 @@ class Scale(NamedTuple):
 
 
 SCALES = {
-    "precision": Scale(0.50, 0.10, "{value} of the entries are expected to be right, and half of them in a sound run."),
+    "precision": Scale(0.50, 0.10, "{compared} half of the entries are expected to be right."),
     "seed": Scale(0.50, 0.15, "{value} of the seed's words have their translation among the five best."),
 }
 
@@ -63,7 +63,8 @@ def scale_sign(key: str, value: float | None) -> Sign | None:
     sound, failed, sentence = SCALES[key]
     level = SOUND if value >= sound else FAILED if value < failed else DOUBTFUL
     shown = format_percent(value)
-    sentence = sentence.format(value=f"{'only ' * (level != SOUND and value > 0)}{shown}")
+    only, compared = "only " * (level != SOUND and value > 0), "at least" if level == SOUND else "fewer than"
+    sentence = sentence.format(value=f"{only}{shown}", compared=compared)  # the headline has the precision itself
     return Sign(key, shown, f"from {sound:.0%}", level, sentence[0].upper() + sentence[1:])
 
 
