@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -225,17 +226,20 @@ def test_older_runs_without_seed_agreement_are_judged_too(good_run: Run) -> None
     assert "seed" not in {sign.key for sign in verdict.signs}
 
 
-def test_a_slipped_dictionary_is_named_with_its_worst_pairs(languages: Languages) -> None:
+def test_a_slipped_dictionary_is_named_with_its_worst_lines(languages: Languages, tmp_path: Path) -> None:
     pairs = languages.gold
     slipped = [(source, pairs[(place + 40) % len(pairs)][1]) for place, (source, _) in enumerate(pairs)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nothing may be matched at all
-        run = induce(languages.source, languages.target, slipped)
+        file = tmp_path / "slipped.txt"
+        file.write_text("\n" + "".join(f"{source}\t{target}\n" for source, target in slipped), "utf-8")
+        run = induce(languages.source, languages.target, file)
     assert run.verdict.level == FAILED
-    contradicted = run.info["configuration"]["seed"]["contradicted"]
-    assert {tuple(pair) for pair in contradicted} <= set(slipped)
+    seed = run.info["configuration"]["seed"]
+    assert [tuple(pair) for pair in seed["contradicted"]] == [slipped[line - 2] for line in seed["contradicted_lines"]]
     if len(run.lexicon):
-        assert any(" ".join(contradicted[0]) in reason for reason in run.verdict.reasons)
+        named = f"{' '.join(seed['contradicted'][0])} (line {seed['contradicted_lines'][0]})"
+        assert any(named in reason for reason in run.verdict.reasons)
 
 
 def test_a_seed_is_certain_only_if_that_is_said(languages: Languages) -> None:

@@ -68,7 +68,9 @@ def decide_verdict(figures: RunFigures, configuration: dict[str, Any]) -> Verdic
     reasons = [sign.sentence for each in order for sign in signs if sign.level == each and (sign.key, each) != headline]
     seed = configuration["seed"]
     if levels.get("seed", SOUND) != SOUND and seed.get("contradicted"):
-        worst = ", ".join(" ".join(pair) for pair in seed["contradicted"][:MAX_NAMED_PAIRS])
+        lines = seed.get("contradicted_lines") or [None] * len(seed["contradicted"])
+        named = list(zip(seed["contradicted"], lines, strict=True))[:MAX_NAMED_PAIRS]
+        worst = ", ".join(" ".join(pair) + f" (line {line})" * (line is not None) for pair, line in named)
         reasons.append(f"The run contradicts the seed {seed['name']}, for example: {worst}.")
     if not figures.pairs:
         reasons = ["No pair of words was matched."]

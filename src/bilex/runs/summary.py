@@ -19,6 +19,7 @@ from bilex.numerics.threads import thread_count
 from bilex.runs.entries import Learnt
 from bilex.search.engine import Engine
 from bilex.search.space import SharedSpace
+from bilex.seeds.dictionaries import find_lines
 from bilex.seeds.pairs import DictionaryName
 from bilex.seeds.seed import SEED_NAMES, UNSUPERVISED
 from bilex.vectors.embeddings import Embeddings
@@ -76,13 +77,15 @@ def summarise_seed(
     agreement = None
     if seed.name != UNSUPERVISED and not seed.reviewed:
         agreement = seed_agreement(seed.pairs, pairs, max_rank, space, engine)
+    denied = contradicted_pairs(learnt, candidates) if seed.is_dictionary else []
     return {
         "name": seed.name,
         "given": seed.given,
         "used": len(seed),
         **({"sha256": file_sha256(file)} if is_file else {}),
         "agreement": agreement,
-        **({"contradicted": contradicted_pairs(learnt, candidates)} if seed.is_dictionary else {}),
+        **({"contradicted": denied} if seed.is_dictionary else {}),
+        **({"contradicted_lines": find_lines(file, denied)} if denied and is_file else {}),
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Sequence
 
 from bilex.errors import InputError
 from bilex.files.lines import WordList, decode_fields, split_fields
@@ -60,6 +61,14 @@ def read_list(lines: WordList) -> DictionaryPairs:
     if not pairs:
         raise InputError(lines.path, "no pair in the file", "put a source and a target word on each line")
     return pairs.without_repetitions()
+
+
+def find_lines(path: str, pairs: Iterable[Sequence[str]]) -> list[int | None]:
+    """Find the first line of each pair in a list with two words on each line; None in other formats."""
+    lines = dict[tuple[bytes, ...], int]()
+    for number, line in WordList(path):
+        lines.setdefault(tuple(line.split(b"\t") if b"\t" in line else split_fields(line)), number)
+    return [lines.get(tuple(word.encode() for word in pair)) for pair in pairs]
 
 
 def two_words(path: str, number: int, line: bytes) -> list[bytes]:
