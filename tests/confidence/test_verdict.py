@@ -16,7 +16,7 @@ from bilex.confidence.signs import DOUBTFUL, FAILED, HUBNESS_LIMITS, SCALES, SOU
 from bilex.confidence.verdict import Verdict, decide_verdict, judge
 from bilex.em.em import CONVERGED
 from bilex.induction import induce
-from bilex.methods import flat_options
+from bilex.methods import DEFAULT_METHOD, flat_options
 from bilex.runs.run import Run
 from bilex.vectors.embeddings import Embeddings
 from tests.languages import Languages
@@ -210,6 +210,7 @@ def test_advice_depends_on_the_configuration(configuration: dict[str, Any]) -> N
         assert f"`{option}`" not in other
     assert "`--method`" in other
     assert "`--method`" not in asked
+    assert "`--method`" not in advice(weak, {}, {"self_learning": False, "name": DEFAULT_METHOD})
     many = advice(replace(weak, hubness=10.0, seen=(20_000, 20_000)), {}, {})
     assert "`--max-rank 10000`" in many
     assert "CSLS" in many

@@ -7,6 +7,7 @@ verdict, and the runs that their limits were set on, is explained in `docs/readi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bilex.confidence.figures import MIN_WORDS, RunFigures, measure_run
@@ -71,7 +72,7 @@ def decide_verdict(figures: RunFigures, configuration: dict[str, Any]) -> Verdic
         lines = seed.get("contradicted_lines") or [None] * len(seed["contradicted"])
         named = list(zip(seed["contradicted"], lines, strict=True))[:MAX_NAMED_PAIRS]
         worst = ", ".join(" ".join(pair) + f" (line {line})" * (line is not None) for pair, line in named)
-        reasons.append(f"The run contradicts the seed {seed['name']}, for example: {worst}.")
+        reasons.insert(0, f"The run contradicts the seed {Path(seed['name']).name}, for example: {worst}.")
     if not figures.pairs:
         reasons = ["No pair of words was matched."]
     elif not figures.ordered:
@@ -120,7 +121,7 @@ def advise(level: str, levels: dict[str, str], figures: RunFigures, configuratio
     advice = ["Read every entry, or use vectors of more words."] if too_few_words(figures) and figures.pairs else []
     advice += [
         *seed_advice(configuration["seed"]),
-        *method_advice(flat_options(configuration["method"]), levels, figures),
+        *method_advice(configuration["method"], levels, figures),
     ]
     if level == DOUBTFUL:
         advice.append(
@@ -148,14 +149,15 @@ def seed_advice(seed: dict[str, Any]) -> list[str]:
     return advice
 
 
-def method_advice(method: dict[str, Any], levels: dict[str, str], figures: RunFigures) -> list[str]:
+def method_advice(configuration: dict[str, Any], levels: dict[str, str], figures: RunFigures) -> list[str]:
     """Return what to try with the method."""
+    method = flat_options(configuration)
     advice, max_rank, option = [], method["max_rank"], f"`--max-rank {ADVISED_MAX_RANK}`"
     if max(figures.seen) > ADVISED_MAX_RANK:
         advice.append(f"Match only frequent words, which are easier (a frequency constraint): {option}.")
     elif max_rank is not None and max_rank < ADVISED_MAX_RANK // 2:
         advice.append(f"Let the matching see more words than {max_rank:,}: {option}.")
-    supervised = not method["self_learning"] and method.get("name") != DEFAULT_METHOD
+    supervised = not method["self_learning"] and configuration.get("name") != DEFAULT_METHOD
     if supervised or method["prior"] not in ("1:1", "1:2", "2:1", "2:2"):
         advice.append("Leave out `--method`: the default method makes more of a weak seed.")
     if method["log_odds"] > 0:
