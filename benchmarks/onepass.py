@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.graphs import languages, map_words
+from benchmarks.graphs import languages, map_words, unit_vectors
 from benchmarks.results import Result, promise, taking_turns
 from bilex.numerics.rows import unit
 from bilex.search.local import LocalEngine
@@ -26,17 +26,8 @@ MAX_PASS, MAX_WORD = 1.4, 1.5  # times the peer
 def benchmark(quick: bool) -> Iterator[Result]:
     """Measure the pass and the word."""
     words, dimension = (QUICK_WORDS, QUICK_DIMENSION) if quick else (WORDS, DIMENSION)
-    mapped = map_words(languages(words, dimension), "good")
-    source, target = unit(mapped.queries), unit(mapped.targets)
-    engine, rows = LocalEngine(), slice(min(PASS_ROWS, words))
-    yield beside(
-        f"both directions, {len(source[rows]):,} x {len(target[rows]):,} x {dimension}",
-        lambda: engine.top_k_both(source[rows], target[rows], CROWDING_NEIGHBOURS),
-        "one search",
-        lambda: engine.top_k(source[rows], target[rows], CROWDING_NEIGHBOURS),
-        MAX_PASS,
-        quick,
-    )
+    source, target = (unit_vectors(words, dimension, seed) for seed in range(2))
+    engine = LocalEngine()
     crowding, nearest = np.full(words, 0.3), np.zeros(words, np.int64)
     space = SharedSpace(source, target, crowding, crowding, nearest, nearest)
     yield beside(
@@ -45,6 +36,16 @@ def benchmark(quick: bool) -> Iterator[Result]:
         "NumPy's product",
         lambda: target @ source[7],
         MAX_WORD,
+        quick,
+    )
+    mapped = map_words(languages(min(PASS_ROWS, words), dimension), "good")
+    queries, targets = unit(mapped.queries), unit(mapped.targets)
+    yield beside(
+        f"both directions, {len(queries):,} x {len(targets):,} x {dimension}",
+        lambda: engine.top_k_both(queries, targets, CROWDING_NEIGHBOURS),
+        "one search",
+        lambda: engine.top_k(queries, targets, CROWDING_NEIGHBOURS),
+        MAX_PASS,
         quick,
     )
 
