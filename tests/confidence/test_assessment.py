@@ -103,7 +103,7 @@ def test_a_dictionary_says_what_it_is_worth_that_no_other_word_has_the_translati
 
 def test_each_half_of_the_examples_is_calibrated_by_the_other() -> None:
     rng = np.random.default_rng(0)
-    features, right = rng.normal(size=(61, 2)), rng.random(61) < 0.7
+    features, right = rng.normal(size=(61, 3)), rng.random(61) < 0.7
     found = held_out_confidence(features, right)
     for tested, rest in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
         fitted = fit_calibration(features[rest], right[rest], IDENTITY, PRIOR_EXAMPLES)

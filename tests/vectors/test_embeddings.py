@@ -45,6 +45,12 @@ def test_a_word_with_two_rows_is_an_error() -> None:
         Embeddings(("a", "b", "a"), np.ones((3, 2), np.float32))
 
 
+def test_words_are_text() -> None:
+    with pytest.raises(BilexError, match="type int"):
+        Embeddings(("a", 7), np.ones((2, 3), np.float32))  # type: ignore[arg-type]
+    assert Embeddings((np.str_("a"), "b"), np.ones((2, 3), np.float32)).words == ("a", "b")
+
+
 def test_top_is_a_view() -> None:
     embeddings = some()
     top = embeddings.top(2)

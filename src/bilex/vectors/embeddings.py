@@ -55,6 +55,8 @@ class Embeddings:
         if vectors.ndim != 2 or len(vectors) != len(self.words):
             raise BilexError(f"{len(self.words)} words but vectors of shape {vectors.shape}; give one row per word")
         words = tuple(self.words)
+        if wrong := [kind.__name__ for kind in set(map(type, words)) if not issubclass(kind, str)]:
+            raise BilexError(f"words are text, but some are of type {wrong[0]}; give strings")
         if len(set(words)) < len(words):
             word, count = Counter(words).most_common(1)[0]
             raise BilexError(f"the word {word!r} occurs {count} times; give each word once")
