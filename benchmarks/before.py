@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.endtoend import run, write_files
 from benchmarks.graphs import languages
-from benchmarks.results import Result, promise, taking_turns
+from benchmarks.results import Result, promise, ranges, taking_turns
 
 __all__ = ["benchmark"]
 
@@ -67,12 +67,6 @@ def beside(case: str, arguments: list[str], folder: Path, most: float) -> Result
         ours=ours.median,
         peer_name=f"commit {COMMIT}",
         peer=peer.median,
-        details={
-            "our_least": ours.least,
-            "our_most": ours.most,
-            "peer_least": peer.least,
-            "peer_most": peer.most,
-            "turns": float(len(ours.seconds)),
-        },
+        details={**ranges(ours, peer), "turns": float(len(ours.seconds))},
         **promise(f"at most {most:g} of its time", ours.median <= most * peer.median, quick=False),
     )

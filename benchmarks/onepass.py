@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.graphs import languages, map_words, unit_vectors
-from benchmarks.results import Result, promise, taking_turns
+from benchmarks.results import Result, promise, ranges, taking_turns
 from bilex.numerics.rows import unit
 from bilex.search.local import LocalEngine
 from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
@@ -63,11 +63,6 @@ def beside(
         ours=middle.median,
         peer_name=peer_name,
         peer=other.median,
-        details={
-            "our_least": middle.least,
-            "our_most": middle.most,
-            "peer_least": other.least,
-            "peer_most": other.most,
-        },
+        details=ranges(middle, other),
         **promise(f"at most {most:g}x its time", middle.median <= most * other.median, quick),
     )

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from bilex.version import __version__
 
-__all__ = ["Range", "Result", "cpu_time", "machine", "promise", "stopwatch", "taking_turns"]
+__all__ = ["Range", "Result", "cpu_time", "machine", "promise", "ranges", "stopwatch", "taking_turns"]
 
 Answer = TypeVar("Answer")
 MAX_SPREAD = 0.15  # of the repetitions' middle half; a part that differs more is repeated
@@ -105,6 +105,11 @@ def taking_turns(calls: Mapping[str, Callable[[], Any]], quick: bool) -> dict[st
         if turn >= MIN_TURNS and all(Range(tuple(each)).steady for each in taken.values()):
             break
     return {name: Range(tuple(each)) for name, each in taken.items()}
+
+
+def ranges(ours: Range, peer: Range) -> dict[str, float]:
+    """Return the least and the most of both, as a result's details."""
+    return {"our_least": ours.least, "our_most": ours.most, "peer_least": peer.least, "peer_most": peer.most}
 
 
 def cpu_time() -> float:

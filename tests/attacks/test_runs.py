@@ -19,7 +19,7 @@ from bilex.lexicon.review_database import SCHEMA
 from bilex.runs.run import Run
 from tests.attacks.forgeries import HUGE, forge_manifest, forge_model, heavy, resign, safetensors
 from tests.attacks.guard import Guard
-from tests.attacks.test_vectors import refused
+from tests.attacks.test_vectors import assert_refused
 
 Forgery = Callable[[dict[str, np.ndarray[Any, Any]]], dict[str, np.ndarray[Any, Any]]]
 FILES = ("run.json", "lexicon.tsv", "model.safetensors", "candidates.safetensors")
@@ -36,55 +36,55 @@ def test_a_link_out_of_the_run_directory(guard: Guard, run: Path, name: str) -> 
     """The file it leads to is valid, so only the link can be the reason."""
     (run / name).rename(run.parent / name)
     (run / name).symlink_to(run.parent / name)
-    refused(guard.open("run", run), f"{name}: the link leads out of the run directory")
+    assert_refused(guard.open("run", run), f"{name}: the link leads out of the run directory")
     (run / name).unlink()
     (run / name).symlink_to(f"../{name}")
-    refused(guard.open("run", run), f"{name}: the link leads out of the run directory")
+    assert_refused(guard.open("run", run), f"{name}: the link leads out of the run directory")
 
 
 @pytest.mark.parametrize("name", FILES[:2])
 def test_a_link_to_a_device(guard: Guard, run: Path, name: str) -> None:
     (run / name).unlink()
     (run / name).symlink_to("/dev/zero")
-    refused(guard.open("run", run), f"{name}: this is a device")
+    assert_refused(guard.open("run", run), f"{name}: this is a device")
 
 
 @pytest.mark.parametrize("name", FILES[1:])
 def test_a_pipe_without_a_writer(guard: Guard, run: Path, name: str) -> None:
     (run / name).unlink()
     os.mkfifo(run / name)
-    refused(guard.open("run", run), f"{name}: this is a pipe")
+    assert_refused(guard.open("run", run), f"{name}: this is a pipe")
 
 
 @pytest.mark.parametrize("name", FILES[1:2])
 def test_links_in_a_circle_and_folders(guard: Guard, run: Path, name: str) -> None:
     (run / name).unlink()
     (run / name).symlink_to(name)
-    refused(guard.open("run", run), f"{name}: the file is missing")
+    assert_refused(guard.open("run", run), f"{name}: the file is missing")
     (run / name).unlink()
     (run / name).mkdir()
-    refused(guard.open("run", run), f"{name}: this is not a file")
+    assert_refused(guard.open("run", run), f"{name}: this is not a file")
 
 
 def test_a_review_elsewhere_is_not_written_to(guard: Guard, run: Path) -> None:
     with sqlite3.connect(run.parent / "theirs.sqlite") as other:
         other.executescript(SCHEMA)
     (run / "review.sqlite").symlink_to("../theirs.sqlite")
-    refused(guard.open("review", run), r"review\.sqlite: the link leads out")
+    assert_refused(guard.open("review", run), r"review\.sqlite: the link leads out")
 
 
 @pytest.mark.parametrize("version", ["9.1", "\x1b[2J\x1b]0;owned\x07", HUGE])
 def test_a_run_of_a_newer_version(guard: Guard, run: Path, version: object) -> None:
     forge_manifest(run, lambda info: info.update(format=2, version=version))
     verdict = guard.open("run", run)
-    refused(verdict, "newer bilex|its entry version")
+    assert_refused(verdict, "newer bilex|its entry version")
     assert verdict.message.isprintable()
 
 
 @pytest.mark.parametrize("number", [float("nan"), -1, 1.5, True, None, HUGE**9])
 def test_a_format_that_is_not_a_number(guard: Guard, run: Path, number: object) -> None:
     forge_manifest(run, lambda info: info.update(format=number))
-    refused(guard.open("run", run), r"run\.json: its entry format|not a whole run")
+    assert_refused(guard.open("run", run), r"run\.json: its entry format|not a whole run")
 
 
 def longer(info: dict[str, Any]) -> None:
@@ -116,7 +116,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
 @pytest.mark.parametrize(("change", "mention"), CHANGES.values(), ids=CHANGES)
 def test_a_forged_manifest(guard: Guard, run: Path, change: Callable[[dict[str, Any]], object], mention: str) -> None:
     forge_manifest(run, change)
-    refused(guard.open("run", run), mention)
+    assert_refused(guard.open("run", run), mention)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_forged_manifest(guard: Guard, run: Path, change: Callable[[dict[str, 
 )
 def test_a_manifest_that_is_not_one(guard: Guard, run: Path, content: bytes) -> None:
     (run / "run.json").write_bytes(content)
-    refused(guard.open("run", run), r"run\.json: ")
+    assert_refused(guard.open("run", run), r"run\.json: ")
 
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -148,7 +148,7 @@ MODELS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("changes", MODELS.values(), ids=MODELS)
 def test_forged_tensors(guard: Guard, run: Path, changes: dict[str, Any]) -> None:
     forge_model(run, changes)
-    refused(guard.open("run", run), "the tensor .* does not fit the others")
+    assert_refused(guard.open("run", run), "the tensor .* does not fit the others")
 
 
 BIG = np.iinfo(np.int64)
@@ -185,14 +185,14 @@ def changed(tensor: np.ndarray[Any, Any], values: dict[int, Any]) -> np.ndarray[
 def test_forged_candidates(guard: Guard, run: Path, forge: Forgery) -> None:
     save_file(forge(load_file(run / "candidates.safetensors")), run / "candidates.safetensors")
     resign(run)
-    refused(guard.open("run", run), r"candidates\.safetensors: these are not the candidates of this run")
+    assert_refused(guard.open("run", run), r"candidates\.safetensors: these are not the candidates of this run")
 
 
 @pytest.mark.parametrize("header", [b"{", b'{"a": [' + b"[]," * 1_000_000 + b"[]]}", {"a": {"dtype": "BF16"}}])
 def test_candidates_that_are_no_tensors(guard: Guard, run: Path, header: object) -> None:
     safetensors(run / "candidates.safetensors", header)
     resign(run)
-    refused(guard.open("run", run), r"candidates\.safetensors: ")
+    assert_refused(guard.open("run", run), r"candidates\.safetensors: ")
 
 
 def test_forged_candidates_in_every_command(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,13 +219,13 @@ def test_the_means_of_other_vectors(run: Path) -> None:
 def test_a_model_with_a_long_header(guard: Guard, run: Path) -> None:
     safetensors(run / "model.safetensors", b'{"a": [' + b"[]," * 1_000_000 + b"[]]}")
     resign(run)
-    refused(guard.open("run", run), "a header of 3,")
+    assert_refused(guard.open("run", run), "a header of 3,")
 
 
 def test_a_lexicon_with_a_heavy_word(guard: Guard, run: Path) -> None:
     heavy(run / "lexicon.tsv", (run / "lexicon.tsv").read_bytes(), b"\tb\t1\t1\t1\tseed\n")
     resign(run)
-    refused(guard.open("run", run), r"lexicon\.tsv:\d+: the line is longer than")
+    assert_refused(guard.open("run", run), r"lexicon\.tsv:\d+: the line is longer than")
 
 
 @pytest.mark.parametrize("score", ["nan", "1e999", "1_0\t" + "9" * 30])
@@ -233,7 +233,7 @@ def test_a_lexicon_without_numbers(guard: Guard, run: Path, score: str) -> None:
     header = (run / "lexicon.tsv").read_text().split("\n")[0]
     (run / "lexicon.tsv").write_text(f"{header}\na\tb\t{score}\t1\t1\tseed\n")
     resign(run)
-    refused(guard.open("run", run), r"lexicon\.tsv:2: this line is not an entry")
+    assert_refused(guard.open("run", run), r"lexicon\.tsv:2: this line is not an entry")
 
 
 def test_a_manifest_names_no_other_files(guard: Guard, run: Path) -> None:

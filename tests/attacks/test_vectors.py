@@ -20,7 +20,7 @@ ROW = b"word 0.25 -0.5\n"
 SQUARE = "{'descr': '<f4', 'fortran_order': False, 'shape': %s}"
 
 
-def refused(verdict: Verdict, mention: str) -> None:
+def assert_refused(verdict: Verdict, mention: str) -> None:
     """Check that the file was refused in one line, quickly and with little memory."""
     assert verdict.error == "InputError", verdict
     assert re.fullmatch(r"[^\n]+", verdict.message), verdict
@@ -83,7 +83,7 @@ OFFSETS: dict[str, tuple[dict[str, list[int]], int]] = {
 @pytest.mark.parametrize(("name", "forge", "mention"), CLAIMS.values(), ids=CLAIMS)
 def test_a_header_that_claims_too_much(guard: Guard, tmp_path: Path, name: str, forge: Forge, mention: str) -> None:
     forge(tmp_path / name)
-    refused(guard.open("vectors", tmp_path / name), mention)
+    assert_refused(guard.open("vectors", tmp_path / name), mention)
 
 
 @pytest.mark.parametrize(("offsets", "size"), OFFSETS.values(), ids=OFFSETS)
@@ -93,7 +93,7 @@ def test_offsets_of_safetensors(guard: Guard, tmp_path: Path, offsets: dict[str,
         path, {k: {"dtype": "F32", "shape": [2, 2], "data_offsets": v} for k, v in offsets.items()}, b"x" * size
     )
     path.with_suffix(".vocab").write_text("a\nb\n")
-    refused(guard.open("vectors", path), "not a readable safetensors file")
+    assert_refused(guard.open("vectors", path), "not a readable safetensors file")
 
 
 def test_a_sparse_matrix_of_a_terabyte(guard: Guard, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_sparse_matrix_of_a_terabyte(guard: Guard, tmp_path: Path) -> None:
     npy(path, SQUARE % f"({1 << 31}, 128)")
     os.truncate(path, path.stat().st_size + (1 << 31) * 512)
     path.with_suffix(".vocab").write_text("a\nb\n")
-    refused(guard.open("vectors", path), "2 words but the matrix has 2147483648 rows")
+    assert_refused(guard.open("vectors", path), "2 words but the matrix has 2147483648 rows")
 
 
 @pytest.mark.parametrize(
@@ -121,19 +121,19 @@ def test_a_gzip_bomb(guard: Guard, tmp_path: Path, reader: str, unit: bytes) -> 
     path = tmp_path / ("a.vec.gz" if reader == "vectors" else "a.gz")
     bomb(path, unit)
     assert path.stat().st_size < 12_000_000
-    refused(guard.open(reader, path), "")
+    assert_refused(guard.open(reader, path), "")
 
 
 @pytest.mark.parametrize("name", ["a.bin.gz", "a.npy"])
 def test_a_bomb_beside_the_text_formats(guard: Guard, tmp_path: Path, name: str) -> None:
     bomb(tmp_path / name, b"\1word abcdefgh" if "bin" in name else b"a\n", start=b"100000000 2\n" * ("bin" in name))
-    refused(guard.open("vectors", tmp_path / name), "times its size|plain file")
+    assert_refused(guard.open("vectors", tmp_path / name), "times its size|plain file")
 
 
 def test_a_bomb_for_a_vocabulary(guard: Guard, tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.ones((2, 2), np.float32))
     bomb(tmp_path / "a.vocab", b"\n")
-    refused(guard.open("vectors", tmp_path / "a.npy"), "more than 100 times its size")
+    assert_refused(guard.open("vectors", tmp_path / "a.npy"), "more than 100 times its size")
 
 
 @pytest.mark.parametrize(
@@ -142,14 +142,14 @@ def test_a_bomb_for_a_vocabulary(guard: Guard, tmp_path: Path) -> None:
 def test_a_pickle_is_never_read(guard: Guard, tmp_path: Path, name: str, protocol: int) -> None:
     (tmp_path / name).write_bytes(pickle.dumps(Evil(tmp_path / "witness"), protocol=protocol))
     for reader in ("vectors", "pairs", "similarity", "lexicon", "toml"):
-        refused(guard.open(reader, tmp_path / name), "")
+        assert_refused(guard.open(reader, tmp_path / name), "")
     assert not (tmp_path / "witness").exists()
 
 
 def test_a_pickle_inside_a_numpy_file_is_never_read(guard: Guard, tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.array([[Evil(tmp_path / "witness")]], dtype=object), allow_pickle=True)
     (tmp_path / "a.vocab").write_text("a\n")
-    refused(guard.open("vectors", tmp_path / "a.npy"), "not a readable NumPy")
+    assert_refused(guard.open("vectors", tmp_path / "a.npy"), "not a readable NumPy")
     assert not (tmp_path / "witness").exists()
 
 
@@ -168,13 +168,13 @@ def test_a_word_of_100_megabytes(
     guard: Guard, tmp_path: Path, reader: str, name: str, start: bytes, end: bytes
 ) -> None:
     heavy(tmp_path / name, start, end)
-    refused(guard.open(reader, tmp_path / name), "bytes")
+    assert_refused(guard.open(reader, tmp_path / name), "bytes")
 
 
 def test_a_heavy_word_in_a_vocabulary(guard: Guard, tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.ones((1, 2), np.float32))
     heavy(tmp_path / "a.vocab")
-    refused(guard.open("vectors", tmp_path / "a.npy"), "a.vocab:1: .*longer than")
+    assert_refused(guard.open("vectors", tmp_path / "a.npy"), "a.vocab:1: .*longer than")
 
 
 def test_a_heavy_word_in_a_tensor(guard: Guard, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_heavy_word_in_a_tensor(guard: Guard, tmp_path: Path) -> None:
         "words": {"dtype": "U8", "shape": [100_000_000], "data_offsets": [8, 100_000_008]},
     }
     safetensors(tmp_path / "a.safetensors", header, bytes(range(8)) + b"x" * 100_000_000)
-    refused(guard.open("vectors", tmp_path / "a.safetensors"), "a word of more than 10,000 bytes")
+    assert_refused(guard.open("vectors", tmp_path / "a.safetensors"), "a word of more than 10,000 bytes")
 
 
 @pytest.mark.parametrize(
@@ -197,29 +197,29 @@ def test_a_heavy_word_in_a_tensor(guard: Guard, tmp_path: Path) -> None:
     ],
 )
 def test_a_device_is_no_file(guard: Guard, tmp_path: Path, reader: str, device: str) -> None:
-    refused(guard.open(reader, Path(device)), "this is a device")
+    assert_refused(guard.open(reader, Path(device)), "this is a device")
     (tmp_path / "link").symlink_to(device)
-    refused(guard.open(reader, tmp_path / "link"), "this is a device")
+    assert_refused(guard.open(reader, tmp_path / "link"), "this is a device")
 
 
 def test_a_vocabulary_that_is_a_device(guard: Guard, tmp_path: Path) -> None:
     """The one beside the matrix is not found; one that is named is refused."""
     np.save(tmp_path / "a.npy", np.ones((2, 2), np.float32))
     (tmp_path / "a.vocab").symlink_to("/dev/zero")
-    refused(guard.open("vectors", tmp_path / "a.npy"), "no vocabulary")
-    refused(guard.open("vocabulary", tmp_path / "a.npy"), "this is a device")
+    assert_refused(guard.open("vectors", tmp_path / "a.npy"), "no vocabulary")
+    assert_refused(guard.open("vocabulary", tmp_path / "a.npy"), "this is a device")
 
 
 def test_a_vocabulary_that_is_a_pipe_or_a_socket(guard: Guard, tmp_path: Path) -> None:
     """Nothing is written to the pipe, so opening it would block for ever."""
     np.save(tmp_path / "a.npy", np.ones((2, 2), np.float32))
     os.mkfifo(tmp_path / "a.vocab")
-    refused(guard.open("vectors", tmp_path / "a.npy"), "no vocabulary")
-    refused(guard.open("vocabulary", tmp_path / "a.npy"), "this is a pipe")
+    assert_refused(guard.open("vectors", tmp_path / "a.npy"), "no vocabulary")
+    assert_refused(guard.open("vocabulary", tmp_path / "a.npy"), "this is a pipe")
     (tmp_path / "a.vocab").unlink()
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "a.vocab"))
-        refused(guard.open("vocabulary", tmp_path / "a.npy"), "this is a device")
+        assert_refused(guard.open("vocabulary", tmp_path / "a.npy"), "this is a device")
 
 
 def test_the_guard_measures_memory(guard: Guard, tmp_path: Path) -> None:

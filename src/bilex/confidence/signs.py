@@ -15,7 +15,7 @@ from bilex.numerics.formatting import format_number, format_percent
 
 SOUND, DOUBTFUL, FAILED = "sound", "doubtful", "failed"
 EVIDENCE_LIMIT = 0.5  # at least this share of the pairs that stand out is right in a sound run
-MIN_SEED_WORDS = 100
+SMALL_SEED = 100  # words: fewer cannot condemn a run, and more would help it
 HUBNESS_LIMITS = (8.0, 18.0)  # sound up to the first, failed above the second
 
 
@@ -71,7 +71,7 @@ def scale_sign(key: str, value: float | None) -> Sign | None:
 def seed_sign(figures: RunFigures) -> Sign | None:
     """Read how near the translations of the seed are; a few words cannot condemn a run."""
     sign = scale_sign("seed", figures.seed_near)
-    few = figures.seed_words < MIN_SEED_WORDS
+    few = figures.seed_words < SMALL_SEED
     return replace(sign, level=DOUBTFUL) if sign is not None and sign.level == FAILED and few else sign
 
 

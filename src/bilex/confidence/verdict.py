@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from bilex.confidence.figures import MIN_WORDS, RunFigures, measure_run
-from bilex.confidence.signs import DOUBTFUL, FAILED, SOUND, Sign, read_signs
+from bilex.confidence.signs import DOUBTFUL, FAILED, SMALL_SEED, SOUND, Sign, read_signs
 from bilex.lexicon.text import html_table
 from bilex.methods import DEFAULT_METHOD, flat_options
 from bilex.runs.run import Run
 
-SMALL_SEED = 100
 MAX_NAMED_PAIRS = 3
 MIN_PAIRS = 100  # a lexicon of fewer is never called sound
 ADVISED_MAX_RANK = 10_000
