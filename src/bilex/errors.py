@@ -4,8 +4,6 @@ One exception type for everything a user can put right, one warning type for eve
 them. The command line turns the first into one line and an exit code, the second into one line on stderr.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

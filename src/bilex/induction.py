@@ -1,7 +1,5 @@
 """The whole walk from two sets of word vectors and a seed to a run: prepare, learn, read out, judge."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

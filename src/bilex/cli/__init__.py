@@ -4,8 +4,6 @@ Only light modules are imported here and in the commands' files. A command impor
 ``bilex --help`` is quick.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """``bilex doctor``: what is installed, what this machine can do, and whether a small run gives the right result."""
 
-from __future__ import annotations
-
 import os
 import platform
 import tempfile

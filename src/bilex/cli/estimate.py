@@ -5,8 +5,6 @@ every word, some twenty edges whose evidence is weighed. Nothing grows with the 
 (`bilex.runs.costs`).
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """``bilex fetch``: bring a model of the Hugging Face hub into its cache."""
 
-from __future__ import annotations
-
 import os
 
 import click

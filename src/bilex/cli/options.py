@@ -1,7 +1,5 @@
 """Options that several commands share, and how figures are printed."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping

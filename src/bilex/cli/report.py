@@ -1,7 +1,5 @@
 """``bilex report``: write one page that shows a run and assesses it."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Lay out text for a terminal of any width: lines break between words, never inside one."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """``bilex translate``: look words up in a run."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 

@@ -1,7 +1,5 @@
 """``bilex vectors``: train word vectors from text."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 import click

@@ -10,8 +10,6 @@ The soft ones weigh an edge by ``exp(w / temperature)``; temperature 1 is the mo
 E-step, write a function of the type `EStep`, list it in `E_STEPS` and add its name to `bilex.methods.EStepKind`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ together, so it never falls from one iteration to the next. Other E-steps (`bile
 loop, without that promise.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ the M-step fits the maps to the matching, in which a pair counts as much as it i
 change little (`docs/results.md`).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

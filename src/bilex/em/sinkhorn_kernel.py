@@ -9,8 +9,6 @@ every source j has ``Σ P + null_j = 1`` and every target i has ``Σ P + null_i 
 alternation solves the sources' constraints for f, then the targets' for g, until both hold.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bilex.matching.solver_kernel import transpose

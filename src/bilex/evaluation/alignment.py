@@ -7,8 +7,6 @@ so a word's change is measured against the words of about its frequency: how far
 units of their spread.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

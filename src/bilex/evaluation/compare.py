@@ -5,8 +5,6 @@ chance: of the queries that only one of the two gets right, each is as likely to
 good.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property

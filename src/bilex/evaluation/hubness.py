@@ -5,8 +5,6 @@ neighbours were spread evenly every word would be near k · queries / targets of
 and the skewness of N_k over all targets measures how long it is (Radovanović et al. 2010).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -20,8 +20,6 @@ Where the lemmas of the answers are known, ``p@1_lexeme`` is the share of the co
 form of a right word: it has the lemma of one of the translations.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@
 your own. Both use one small engine (`grid`) that computes each cell once and continues an interrupted run.
 """
 
-from __future__ import annotations
-
 import os
 from functools import partial
 from pathlib import Path

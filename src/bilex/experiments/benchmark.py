@@ -4,8 +4,6 @@ A suite is a layout with its own seeds, further test lists and figures. Every fi
 CSLS, for our methods and for peers alike.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import time

@@ -5,8 +5,6 @@ was computed from: the cell's configuration, the content of the input files and 
 the cells that it finds there. A line that was torn by a crash is dropped and its cell is computed again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

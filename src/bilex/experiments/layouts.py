@@ -4,8 +4,6 @@ docs/experiments.md lists the keys of such a file. A path is relative to the dir
 ``{source}`` and ``{target}``; of a list of paths the first that exists is taken, plain or gzipped.
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 import re

@@ -5,8 +5,6 @@ fastText's alignment with the settings of its example. They get plain word2vec t
 vocabularies know, and write mapped vectors, which are then measured like ours.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

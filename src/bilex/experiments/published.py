@@ -4,8 +4,6 @@ The numbers are in ``published/*.tsv``, the systems under bilex's names for them
 ``ruder2018-freq`` is "Ours (1:1, freq. constr.)". The text of the paper does not hold the curves of Figures 2 and 3.
 """
 
-from __future__ import annotations
-
 import csv
 from functools import cache
 from importlib.resources import files

@@ -3,8 +3,6 @@
 A measured cell is a row: what tells it from other cells (`Cell.key`), its result, and the cell itself under ``cell``.
 """
 
-from __future__ import annotations
-
 import statistics
 import textwrap
 from collections.abc import Callable, Iterable, Sequence

@@ -3,8 +3,6 @@
 docs/experiments.md lists the keys of the file.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ holds the n most frequent words of both languages, and no other word exists: not
 not among the answers. The queries are the test words in it.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter

@@ -1,7 +1,5 @@
 """Write files whole or not at all: beside their place under another name, then moved there."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -4,8 +4,6 @@ A process that is killed leaves its folder behind, but not the lock on it; the n
 place finds the folder unlocked and removes it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """What bilex may write over: a run that it wrote itself and can verify; and nothing inside a run but its own files."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The SQLite file of a review: create, open, check and lock it; turn SQLite's errors into bilex's."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Words as text in tables: one line in TSV, valid characters in XML, escaped and isolated in HTML."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from html import escape

@@ -5,8 +5,6 @@ since no other one can be chosen. The pairs of the previous matching are always 
 than the last one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bilex.matching.graph import Capacities, Graph, Matching

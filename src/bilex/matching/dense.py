@@ -11,8 +11,6 @@ then holds for the full graph: adding the largest remaining violation δ (at mos
 feasible everywhere, so the dense optimum is at most ``capacity · n_src · δ`` above the bound of the sparse one.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

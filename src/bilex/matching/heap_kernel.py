@@ -1,7 +1,5 @@
 """A binary heap of (key, node) in two arrays, smallest key first, for numba kernels."""
 
-from __future__ import annotations
-
 from bilex.numerics.compilation import njit
 from bilex.numerics.types import Indices as Ints
 

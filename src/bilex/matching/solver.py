@@ -12,8 +12,6 @@ so the *gap* ``D - objective`` bounds how far the solution is from the optimum, 
 is computed from the original weights, and a gap that is not negligible is an error.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -16,8 +16,6 @@ either gives the vertex an edge or lowers its dual to 0, and never breaks (1). W
 is exact and there are no tolerances.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -13,8 +13,6 @@ At the fixed point e is in m with odds λ_e times the messages of its two ends. 
 and where one side has no limit, because then each word of the other side decides alone.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bilex.matching.solver_kernel import transpose

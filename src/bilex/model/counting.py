@@ -17,8 +17,6 @@ evidence z that the maps know nothing of. Its weight is
 5. *Log-odds*: such that the words of the chosen pairs have a translation with a mean probability of the purity.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

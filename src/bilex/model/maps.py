@@ -3,8 +3,6 @@
 All of it runs in float64 over blocks of rows, in an order that does not depend on the number of threads.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The posterior of an edge: its probability over all matchings that the prior allows, by belief propagation."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bilex.matching.graph import Capacities, Graph

@@ -1,7 +1,5 @@
 """The heaviest edge of each word and the weight of its second, in one pass over the edges, in numba."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bilex.numerics.compilation import njit

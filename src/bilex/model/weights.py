@@ -8,8 +8,6 @@ Both are an inner product and a term of the source's own, so the searches, the s
 same for both and stay exact. With margins, what the E-step maximises is a score of the matching and no likelihood.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

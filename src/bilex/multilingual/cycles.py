@@ -5,8 +5,6 @@ entry (a, b) is *tested* by a third language if both of its words have partners 
 have one in common. The *closeness* is the highest cosine of a partner of a with a partner of b, 1 where they agree.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

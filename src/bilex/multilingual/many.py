@@ -5,8 +5,6 @@ two other languages that have the same partner in the hub are the seed of their 
 so a cycle through three of them can fail to close, which puts an entry in doubt (`bilex.multilingual.cycles`).
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace

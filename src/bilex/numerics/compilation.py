@@ -1,7 +1,5 @@
 """Compile kernels with numba, and keep them on the disk where that is possible."""
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from collections.abc import Callable

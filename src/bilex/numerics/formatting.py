@@ -1,7 +1,5 @@
 """Numbers as text, for sentences, tables and charts."""
 
-from __future__ import annotations
-
 
 def format_number(value: float, digits: int = 0) -> str:
     """Write a number with thousands separators, a true minus sign and no negative zero."""

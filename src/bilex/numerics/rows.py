@@ -3,8 +3,6 @@
 The order of every sum is fixed, so results do not depend on the number of threads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 

@@ -4,8 +4,6 @@ BLAS always runs on one thread; bilex gives each of its own threads a block of r
 two thread pools wait for each other) and makes every dense product independent of the number of threads.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """The types of arrays in bilex."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The page of ``bilex align``: how well two models of one language fit, and the words that moved."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Not matplotlib, so that text and lines take the page's colours, also in dark mod
 clash and no style attributes, which the page's policy forbids; and the same run gives the same bytes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Everything is a bounded sample, so the page of 200,000 entries is no longer than that of 2,000.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page itself: one HTML file that needs nothing else, from a template that escapes everything."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

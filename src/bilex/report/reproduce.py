@@ -1,7 +1,5 @@
 """How to make a run again: its command line, inputs and settings, from ``run.json`` alone."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from pathlib import PurePath

@@ -1,7 +1,5 @@
 """Words as the page shows them: every character visible, and the language they are marked with."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

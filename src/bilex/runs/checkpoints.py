@@ -6,8 +6,6 @@ which the other tensors stand for the arrays. It is replaced whole after each it
 goes when the run is finished.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

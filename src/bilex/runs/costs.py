@@ -5,8 +5,6 @@ frequent words: it searches them in full where both maps move, and else twice in
 (`bilex.search.reuse`). The rest grows with the number of words.
 """
 
-from __future__ import annotations
-
 from bilex.methods import Method
 from bilex.model.pair_weights import FOLDS
 from bilex.numerics.threads import thread_count

@@ -1,7 +1,5 @@
 """From what EM learnt to the entries of the lexicon: the candidates of every word, their weights and probabilities."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run starts from: checked and normalised vectors, the seed as rows, the method, and the prior."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

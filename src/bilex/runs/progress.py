@@ -1,7 +1,5 @@
 """Show progress: a bar and a clock for the whole command, on a terminal and in notebooks; else a line now and then."""
 
-from __future__ import annotations
-
 import math
 import sys
 import time

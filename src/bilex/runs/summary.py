@@ -1,7 +1,5 @@
 """What ``run.json`` says of a run: what was learnt from what, how, and how it went."""
 
-from __future__ import annotations
-
 import platform
 from dataclasses import asdict
 from datetime import UTC, datetime

@@ -4,8 +4,6 @@ The answers are those of a search in float64 over the given float32 rows, larges
 They do not depend on blocks, threads or machines, so one engine can always replace another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """The engines by name."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager

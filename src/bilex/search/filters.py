@@ -5,8 +5,6 @@ float32 filter works everywhere. The 8-bit filter (`search/int8_kernel.py`) is s
 the instruction; ``BILEX_INT8=0`` switches it off.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterable, Iterator

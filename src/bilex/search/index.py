@@ -5,8 +5,6 @@ scored again in float64, in the order of `topk_kernel.dot`. So the answers are t
 the longest target, which the bound needs, is measured once.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -12,8 +12,6 @@ A tile of products never leaves the registers: it is compared there with each qu
 bound among the tile's targets, and only the result, one bit for each target, is written to memory.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

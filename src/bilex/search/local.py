@@ -4,8 +4,6 @@ Every thread takes blocks of queries and walks over all the targets with one sma
 ``threads × query_block × target_block`` numbers however large the vocabularies are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field

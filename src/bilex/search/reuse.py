@@ -13,8 +13,6 @@ rounding, and ties with it count as not above.
 Reuse starts at the second search, and only while the targets are the same array and the queries are as many as before.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -10,8 +10,6 @@ float64 with one fixed order of summation. The results are therefore those of a 
 lower index, whatever the blocks and threads were.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bilex.numerics.compilation import njit

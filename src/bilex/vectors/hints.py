@@ -1,7 +1,5 @@
 """Hints for words that a vocabulary does not know: in another case or Unicode form, or in the other one, it may."""
 
-from __future__ import annotations
-
 import difflib
 import unicodedata
 import warnings

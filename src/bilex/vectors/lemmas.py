@@ -1,7 +1,5 @@
 """The lemmas of words (their dictionary forms), by simplemma: the extra ``lemmas``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

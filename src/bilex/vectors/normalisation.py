@@ -1,7 +1,5 @@
 """Normalisation of word vectors: steps that are named in a method's configuration and applied in order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

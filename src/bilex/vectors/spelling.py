@@ -4,8 +4,6 @@ The orthographic features of Haghighi et al. (2008): substrings of a word up to 
 many of them have a large inner product. And how alike the spellings of two languages are, after `fold_spelling`.
 """
 
-from __future__ import annotations
-
 import unicodedata
 import zlib
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ A word is put between ``<`` and ``>``, and its n-grams are counted in characters
 The 32-bit FNV-1a hash of an n-gram names its row, behind the rows of the words.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Write vectors in formats that can be read back exactly."""
 
-from __future__ import annotations
-
 import gzip
 import os
 from collections.abc import Callable, Sequence

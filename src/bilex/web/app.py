@@ -3,8 +3,6 @@
 No part of a request is ever used as a file name: the page's files are read once into a dictionary.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Single words: their translations, their neighbours, whether they are hubs, and a picture of the neighbourhood."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -9,8 +9,6 @@
 - No other site may embed, frame or fetch anything, and our page runs no script but our files.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Collection
 

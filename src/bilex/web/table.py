@@ -4,8 +4,6 @@ Its rows are the entries of the lexicon, in its order, and after them the source
 review can give a translation. Words are found while they are typed, ignoring case and accents.
 """
 
-from __future__ import annotations
-
 import threading
 import unicodedata
 from collections.abc import Mapping, Sequence

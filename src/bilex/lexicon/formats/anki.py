@@ -4,8 +4,6 @@ The deck and the notes are the same each time, by their names, so importing a ne
 keeps what was learnt. The database inside has the layout (version 11) that every Anki since 2.1 imports.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """What every format gets: the entries, the names of the languages, and the model's probabilities."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@ pseudo-counts for ``eflomal-align --priors``: each word counts as if it had been
 out, since spaces separate the columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from bilex.errors import BilexError

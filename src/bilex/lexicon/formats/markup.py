@@ -6,8 +6,6 @@ words without grammatical symbols. A character that XML does not have becomes U+
 name of a language that is no language tag, such as ``vectors``, becomes ``und`` (undetermined).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import partial

@@ -4,8 +4,6 @@ The index holds words of at most 255 bytes and ends each with a zero byte; words
 counted in a warning.
 """
 
-from __future__ import annotations
-
 import struct
 
 from bilex.lexicon.formats.book import Book, warn_about_words

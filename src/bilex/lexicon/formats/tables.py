@@ -3,8 +3,6 @@
 Words are kept to the letter, in TSV on one line; MUSE's format has no words with a space.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator
