@@ -11,7 +11,6 @@ E-step, write a function of the type `EStep`, list it in `E_STEPS` and add its n
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +26,7 @@ from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords, PairStatistics, free_capacity
 from bilex.model.weights import WEIGHTS, likelihood
 from bilex.numerics.rows import unit
-from bilex.numerics.threads import single_threaded_blas, thread_count
+from bilex.numerics.threads import for_each
 from bilex.numerics.types import Floats, Vectors
 from bilex.search.engine import Engine
 
@@ -131,8 +130,7 @@ def posterior(
         free[rows] = np.exp(-largest) / total
         evidence[rows] = largest + np.log(total)
 
-    with single_threaded_blas(), ThreadPoolExecutor(thread_count()) as pool:
-        list(pool.map(work, range(0, len(target), height)))
+    for_each(work, range(0, len(target), height))
     context.clock.lap("posterior")
     # Alignments are uniform a priori: p(a_i = j) = 1 / (n_src + 1), or exp(log_odds) times as likely as none.
     alignments = np.logaddexp(np.log(len(source)) + prior.log_odds, 0)

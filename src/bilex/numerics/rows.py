@@ -4,12 +4,11 @@ The order of every sum is fixed, so results do not depend on the number of threa
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from bilex.errors import BilexError
-from bilex.numerics.threads import single_threaded_blas, thread_count
+from bilex.numerics.threads import for_each, single_threaded_blas
 from bilex.numerics.types import Floats, Indices, Vectors
 
 BLOCK = 8192
@@ -42,8 +41,7 @@ def for_each_product(omega: Floats, vectors: Vectors, use: Callable[[slice, Floa
 
 def for_each_block(count: int, work: Callable[[slice], None]) -> None:
     """Call `work` for each block of so many rows, on all threads."""
-    with single_threaded_blas(), ThreadPoolExecutor(thread_count() if count > BLOCK else 1) as pool:
-        list(pool.map(work, blocks(count)))
+    for_each(work, list(blocks(count)))
 
 
 def round_into(block: Vectors, numbers: Floats) -> None:

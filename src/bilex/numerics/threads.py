@@ -7,16 +7,18 @@ two thread pools wait for each other) and makes every dense product independent 
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 from bilex.errors import BilexError
 
+Part = TypeVar("Part")
 BLAS_BUFFER = 33 << 20  # bytes for each thread
 
 
@@ -73,3 +75,24 @@ def single_threaded_blas() -> Iterator[None]:
             limit = LIMITS.pop()
             if not LIMITS:
                 limit.restore_original_limits()
+
+
+def for_each(
+    work: Callable[[Part], None],
+    parts: Sequence[Part],
+    *,
+    threads: int | None = None,
+    done: Callable[[int], None] | None = None,
+) -> None:
+    """Call `work` for each part on all threads, with BLAS on one, and `done` with the number of parts so far.
+
+    A single part is done in the caller's own thread: to start another takes longer than most small parts do.
+    """
+    with single_threaded_blas(), ThreadPoolExecutor(threads or thread_count()) as pool:
+        try:
+            for number, _ in enumerate((pool.map if len(parts) > 1 else map)(work, parts), 1):
+                if done is not None:
+                    done(number)
+        except BaseException:  # after an interrupt, do not finish the queue first
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -5,12 +5,11 @@ Every thread takes blocks of queries and walks over all the targets with one sma
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from bilex.numerics.threads import single_threaded_blas, thread_count
+from bilex.numerics.threads import for_each, thread_count
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Neighbours, Progress, check_k
 
@@ -69,14 +68,9 @@ class LocalEngine:
     def _run(self, scan: Callable[[slice], None], count: int) -> None:
         """Call `scan` for each block of queries, on all threads."""
         blocks = [slice(start, start + self.query_block) for start in range(0, count, self.query_block)]
-        with single_threaded_blas(), ThreadPoolExecutor(self.threads) as pool:
-            try:
-                for done, _ in enumerate(pool.map(scan, blocks), 1):
-                    if self.progress is not None:
-                        self.progress(min(done * self.query_block, count), count)
-            except BaseException:  # after an interrupt, do not finish the queue first
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        progress = self.progress
+        done = None if progress is None else lambda number: progress(min(number * self.query_block, count), count)
+        for_each(scan, blocks, threads=self.threads, done=done)
 
 
 def as_rows(vectors: Vectors) -> Vectors:

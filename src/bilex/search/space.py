@@ -13,7 +13,6 @@ The inverted softmax (Smith et al. 2017) asks instead how probable the source wo
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -21,7 +20,7 @@ import numpy as np
 
 from bilex.errors import BilexError
 from bilex.numerics.rows import unit
-from bilex.numerics.threads import single_threaded_blas, thread_count
+from bilex.numerics.threads import for_each
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine, Neighbours
 from bilex.search.index import Index
@@ -181,8 +180,7 @@ class SharedSpace:
                 total = total + np.exp(self.sharpness * (cosines - 1)).sum(axis=1)
             found[start : start + TARGETS_AT_ONCE] = self.sharpness + np.log(total)
 
-        with single_threaded_blas(), ThreadPoolExecutor(thread_count()) as pool:
-            list(pool.map(add_up, range(0, len(self.target), TARGETS_AT_ONCE)))
+        for_each(add_up, range(0, len(self.target), TARGETS_AT_ONCE))
         return found
 
 
