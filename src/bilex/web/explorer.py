@@ -85,7 +85,7 @@ class Explorer:
         """Describe a word or term, with its entries in the lexicon."""
         described, other = self._describe(side, word), OTHER_SIDE[side]
         if described is None:
-            raise NotInRun(f"{self.names[side]} has no such word")
+            raise NotInRun(f"{self.names[side]} has no such word; type its beginning to find others")
         self.refresh()
         entries = self.table.rows_of[side].get(word, [])
         unmatched = self.table.number.get((word, NO_TARGET)) if side == "source" else None

@@ -66,7 +66,12 @@ export function wordLink(text, side) {
 
 export const addressOf = (side, text) => `#search/${side}/${encodeURIComponent(text)}`;
 export const number = (value) => value.toLocaleString("en");
-export const percent = (value) => (value === null || value === undefined ? "" : `${Math.round(100 * value)}%`);
+// As in the report: only exactly 0 is shown as 0%, and only exactly 1 as 100%.
+export function percent(value) {
+  if (value === null || value === undefined) return "";
+  if (value > 0 && value < 0.005) return "<0.5%";
+  return value > 0.995 && value < 1 ? ">99%" : `${Math.round(100 * value)}%`;
+}
 export const score = (value) => (value === null ? "" : value.toFixed(3).replace("-", "−"));
 
 // A problem stays until something of its `kind` succeeds: the connection, or a change.

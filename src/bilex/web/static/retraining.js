@@ -8,8 +8,9 @@ const TITLES = {
   drift: "Drift: words you did not decide about",
 };
 const DRIFT =
-  "all words share one map, which was fitted again with your decisions, so doubtful words, near the least confidence that is " +
-  "listed or with two nearly equal candidates, may come, go or take the other one. Reject what got worse, and it stays away.";
+  "changed without a decision of yours (drift). All words share one map, which was fitted again, so doubtful words may tip " +
+  "over: those with two nearly equal candidates, often forms of one word, and those near the least confidence that is listed. " +
+  "Reject what got worse, and it stays away.";
 const newest = requestTracker();
 let watching = 0;
 let closed = null; // the run whose changes were read
@@ -44,7 +45,7 @@ function watch() {
 function draw(found) {
   const place = byId("retraining");
   place.hidden = found.state === "idle" || (found.state === "done" && found.run === closed);
-  byId("retrain").disabled = found.state === "running";
+  if (found.state !== "idle") byId("retrain").disabled = found.state === "running"; // else the review decides
   place.className = `retraining ${found.state}`;
   if (found.state === "running") {
     place.replaceChildren(
@@ -67,7 +68,7 @@ function result(found) {
   };
   const open = async (event) => {
     event.preventDefault();
-    location.assign((await post("retrain/open")).address);
+    location.assign(`${(await post("retrain/open")).address}#review`);
   };
   return [
     element(
@@ -82,7 +83,7 @@ function result(found) {
       "p",
       {},
       `Your decisions changed the translations of ${number(decided)} source words; ${number(same)} stayed the same. `,
-      ...(drift ? [`${number(drift)} others drifted: ${DRIFT} `] : []),
+      ...(drift ? [`${number(drift)} others ${DRIFT} `] : []),
       element("a", { href: "#review", onclick: open }, `Open ${found.run}`),
       ` and go on there: it knows your decisions. `,
       element("code", {}, `bilex explore ${found.run}`),
