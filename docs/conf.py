@@ -29,6 +29,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown"}
+highlight_language = "text"
 exclude_patterns = ["results/**"]
 
 autodoc_member_order = "bysource"

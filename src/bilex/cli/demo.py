@@ -15,6 +15,7 @@ import click
 from bilex.cli.induce import verdict_lines
 from bilex.cli.options import command_line, force_option, output_options, print_json, report_option
 from bilex.cli.terminal import echo
+from bilex.numerics.formatting import format_percent
 
 if TYPE_CHECKING:
     from bilex.lexicon.lexicon import Entry, Lexicon
@@ -36,6 +37,7 @@ def demo(output: str, force: bool, report: bool, as_json: bool, quiet: bool) -> 
     from bilex.files.run_directory import run_directory
     from bilex.induction import induce
     from bilex.report.page import write_report
+    from bilex.runs.progress import show_progress
     from bilex.seeds.dictionaries import read_pairs
     from bilex.vectors.embeddings import load
 
@@ -49,7 +51,8 @@ def demo(output: str, force: bool, report: bool, as_json: bool, quiet: bool) -> 
         gold = read_pairs(data / "gold.en-fr.txt")
         say(f"English {len(source):,} words, French {len(target):,} words, {source.dimension} dimensions (CC0 vectors)")
         say("learning from the words that both spell the same (the first time, numba compiles the kernels)")
-        run = induce(source, target, "identical")
+        with show_progress(quiet or as_json) as reporter:
+            run = induce(source, target, "identical", reporter=reporter)
         run.info["command"] = command_line(click.get_current_context())
         if report:
             write_report(run, folder / REPORT, name=output)
@@ -64,7 +67,7 @@ def demo(output: str, force: bool, report: bool, as_json: bool, quiet: bool) -> 
     for title, entries in (("entries it is sure of, from frequent to rare", sure), ("the least sure ones", unsure)):
         say(f"\n{title}")
         for entry in entries:
-            say(f"  {entry.source:16} {entry.target:18} {entry.confidence:.0%}")
+            say(f"  {entry.source:16} {entry.target:18} {format_percent(entry.confidence or 0)}")
     seconds = time.perf_counter() - started
     say(f"\n{seconds:.0f} s; lexicon: {Path(output) / LEXICON}" + f", report: {Path(output) / REPORT}" * report)
     say("next:")
