@@ -52,7 +52,7 @@ def learnt(name: str) -> bilex.Run:
 
 def induce(name: str, pairs: int = 75, **changes: Any) -> bilex.Run:
     data = languages()
-    return bilex.induce(data.source, data.target, split()[0][:pairs], name, **changes)
+    return bilex.induce(data.source, data.target, split()[0][:pairs], name, **{"max_iterations": 10, **changes})
 
 
 def precision(run: bilex.Run) -> float:
@@ -177,7 +177,7 @@ def test_a_word_without_a_direction_does_no_harm(name: str) -> None:
         Embeddings(("nowhere", *side.words), np.vstack([np.zeros((1, 16), np.float32), side.vectors]))
         for side in (data.source, data.target)
     )
-    run = bilex.induce(source, target, [("nowhere", "nowhere"), *split()[0]], name)
+    run = bilex.induce(source, target, [("nowhere", "nowhere"), *split()[0]], name, max_iterations=10)
     whole(run)
     assert precision(run) > 0.8
 
@@ -206,4 +206,5 @@ def test_a_saved_run_is_the_same_run(name: str, tmp_path: Path) -> None:
     method = bilex.Method.from_manifest(again.info["configuration"]["method"])
     decided = {choice["about"]: choice["chosen"] for choice in again.info["choices"]}
     assert {option: method.options()[option] for option in decided} == decided
-    assert method.with_changes({option: METHODS[name].options()[option] for option in decided}) == METHODS[name]
+    changed = {option: METHODS[name].options()[option] for option in (*decided, "max_iterations")}
+    assert method.with_changes(changed) == METHODS[name]
