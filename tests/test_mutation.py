@@ -116,8 +116,8 @@ def test_a_fault_goes_into_the_functions_that_are_there() -> None:
     assert named("small") is None
 
 
-def test_a_fault_goes_into_properties() -> None:
-    source = """from functools import cached_property
+def test_a_fault_goes_into_properties_and_what_was_decorated() -> None:
+    source = """from functools import cache, cached_property
 class Box:
     @property
     def size(self):
@@ -125,12 +125,19 @@ class Box:
     @cached_property
     def weight(self):
         return 2 + 2
+@cache
+def count():
+    return 3 + 3
 """
-    for name, value in (("size", 2), ("weight", 4)):
+    for line, value, ask in (
+        (5, 2, lambda module: module.Box().size),
+        (8, 4, lambda module: module.Box().weight),
+        (11, 6, lambda module: module.count()),
+    ):
         for mutant in mutants(source):
             module = imported(source)
             put_in(module, mutant)
-            assert (getattr(module.Box(), name) == value) == (mutant.line != {"size": 5, "weight": 8}[name])
+            assert (ask(module) == value) == (mutant.line != line)
 
 
 def test_a_fault_in_a_constant_is_assigned() -> None:

@@ -178,6 +178,7 @@ def functions_of(module: ModuleType) -> Iterator[FunctionType]:
             inner = getattr(member, "__func__", member)
             if isinstance(member, property | cached_property):
                 inner = member.fget if isinstance(member, property) else member.func
+            inner = inspect.unwrap(inner) if callable(inner) else inner  # the fault goes into what was decorated
             if isinstance(inner, FunctionType) and inner.__module__ == module.__name__:
                 yield inner
 
