@@ -255,7 +255,8 @@ def test_a_run_that_the_evidence_calls_failed_lists_nothing_as_likely() -> None:
     assert len(leave_out_improbable(whole, usual).lexicon) == len(whole.lexicon)  # the usual floor would leave nothing
     assert len(leave_out_improbable(whole, usual.with_changes({"min_confidence": 0.3})).lexicon) == 0
     shuffled = Embeddings(tuple(np.random.default_rng(0).permutation(source.words).tolist()), source.vectors)
-    whole = bilex.induce(shuffled, target, seed, min_confidence=0.0, max_iterations=5)  # out of order, the evidence cannot tell
+    # Out of order, the evidence cannot tell.
+    whole = bilex.induce(shuffled, target, seed, min_confidence=0.0, max_iterations=5)
     assert whole.lexicon.confidence is not None
     assert whole.lexicon.confidence.max() > MIN_PURITY
 
