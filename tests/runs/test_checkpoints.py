@@ -88,7 +88,7 @@ def test_every_method_goes_on(languages: Languages, folder: Path, method: str) -
     assert "resumed_after" not in whole.info
 
 
-def test_a_method_that_decides_goes_on_from_every_iteration(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_method_that_decides_goes_on_from_every_second_iteration(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It runs EM several times: on held-out pairs, then in earnest."""
     monkeypatch.setattr("bilex.em.held_out.MIN_WORDS_TO_SPLIT", 25)
     languages = make_languages(300, 16, 40, noise=0.5)
@@ -104,7 +104,7 @@ def test_a_method_that_decides_goes_on_from_every_iteration(folder: Path, monkey
     runs = [len(checkpoint.states) for checkpoint in kept]
     assert runs == sorted(runs)
     assert runs[-1] >= 4  # three ways to use the seed are tried by EM, and then it is learnt in earnest
-    for checkpoint in kept:
+    for checkpoint in kept[::2]:
         resumed, rest = induce(languages, folder, **options, resume=checkpoint)
         same(whole, resumed)
         assert resumed.info["choices"] == whole.info["choices"]

@@ -31,6 +31,7 @@ const boxes = Array.from(document.querySelectorAll("#picture text"), (label) => 
 return boxes.some((a, i) => boxes.some((b, j) => i < j && a.x < b.x + b.width && b.x < a.x + a.width &&
                                                  a.y < b.y + b.height && b.y < a.y + a.height));
 """
+NAMED_ROLES = {"button", "combobox", "textbox", "searchbox", "spinbutton", "checkbox", "progressbar", "image"}
 HOLD = """
 const [part] = arguments;
 const fetched = window.fetch;
@@ -375,7 +376,7 @@ def test_views_fit_the_window_and_every_control_has_a_name(page: Page) -> None:
             page.wait_for(drawn)
             assert page.run("return document.documentElement.scrollWidth <= innerWidth"), part
             assert not page.run(OVERLAPS)
-            for item in page.driver.find_elements(By.CSS_SELECTOR, "input, select, button, progress, svg[role=img]"):
-                if width > 500 and item.is_displayed():
-                    assert item.accessible_name, item.get_attribute("outerHTML")
+            nodes = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+            shown = [node for node in nodes if not node["ignored"] and node["role"]["value"] in NAMED_ROLES]
+            assert shown and all(node["name"]["value"] for node in shown), part
     page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
