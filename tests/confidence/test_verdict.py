@@ -57,6 +57,7 @@ CASES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"seed_near": 0.1, "evidence": 0.3, "seed_words": 100}, FAILED),
     ({"seed_near": None}, SOUND),
     ({"pairs": 99}, DOUBTFUL),
+    ({"pairs": 100}, SOUND),
     ({"stopped": "after 50 iterations"}, SOUND),
     ({"rise": -5.0, "hubness": 10.0}, DOUBTFUL),
     ({"seen": (1000, 100)}, SOUND),
@@ -213,6 +214,8 @@ def test_advice_depends_on_the_configuration(configuration: dict[str, Any]) -> N
     assert "`--method`" not in advice(weak, {}, {"self_learning": False, "name": DEFAULT_METHOD})
     many = advice(replace(weak, hubness=10.0, seen=(20_000, 20_000)), {}, {})
     assert "`--max-rank 10000`" in many
+    limits = advice(replace(weak, seen=(10_000, 10_000)), {}, {"max_rank": 5_000})
+    assert "--max-rank" not in limits
     assert "CSLS" in many
     assert "CSLS" not in asked
     few = advice(weak, {"name": "pairs.txt", "used": 99}, {})
