@@ -122,7 +122,7 @@ def test_held_out_precision_is_p_at_1_by_csls(languages: Languages) -> None:
 def test_a_seed_that_cannot_be_split_is_not_tried(languages: Languages, seed: str | int, expected: str) -> None:
     (choice,) = fitted(languages, some_gold(languages, seed) if isinstance(seed, int) else seed).choices
     assert (choice.about, choice.chosen, choice.measured) == ("supervision", expected, {})
-    assert choice.why
+    assert choice.why.startswith({"start": "identical strings", "soft": "other uses"}[expected])
 
 
 def test_choices_are_recorded_in_the_run(languages: Languages) -> None:
@@ -177,6 +177,14 @@ def test_a_fit_that_the_model_likes_best_stays(languages: Languages) -> None:
     assert held_out.fit_from_elsewhere(training, liked, prepared.seed, nothing) is liked
     unsupervised = replace(prepared.seed, name="unsupervised")
     assert held_out.fit_from_elsewhere(training, first, unsupervised, nothing) is first  # nowhere else to start
+
+
+def test_the_largest_coupling_may_be_known_already(languages: Languages, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held_out, "SIZES", (1000, 50))
+    prepared, known = prepare(languages.source, languages.target, "identical", DEFAULT), RowPairs(*[np.arange(3)] * 2)
+    training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
+    (_, first), (name, second) = held_out.couplings(training, known)
+    assert first is known and len(second) and name == "50 words"
 
 
 @pytest.mark.parametrize(

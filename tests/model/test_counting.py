@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from bilex.matching.graph import Capacities, Graph
 from bilex.model.counting import (
@@ -18,17 +19,24 @@ from bilex.model.counting import (
     WORST_RIVALS,
     bounded_purity,
     choice_probabilities,
+    choose_edges,
     count_weights,
     decontaminate,
+    estimate_purity,
     heaviest_of,
+    is_telling,
     learn_log_odds,
     learn_scale,
     log_ratio,
+    measure_purity,
     never_falling,
     share_among_worst,
+    tells_failure,
+    tells_weakness,
 )
 from bilex.model.evidence import FrequencyEvidence, Measured
 from bilex.model.posterior import worthwhile_posterior
+from bilex.numerics.types import Floats
 
 NOTHING = Graph.from_edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), (3, 3))
 
@@ -78,6 +86,7 @@ def test_a_log_ratio_is_that_of_the_smoothed_histograms() -> None:
     np.testing.assert_allclose(log_ratio(free, chosen, ~chosen), expected)
     assert np.abs(log_ratio(frequency([0.1, 5.0]), np.array([True, False]), np.array([False, True]))).max() < 4
     assert np.abs(log_ratio(measured, np.zeros(8000, bool), ~chosen)).max() < 1e-9  # nothing chosen says nothing
+    assert np.abs(log_ratio(free, chosen, np.zeros(8000, bool))[:5]).max() < 1e-9  # nor does nothing passed over
 
 
 @pytest.mark.parametrize("purity", [1.0, 0.4])
@@ -118,20 +127,75 @@ def test_the_purity_follows_the_share_of_right_pairs_and_is_near_0_in_a_failed_r
 def test_few_pairs_say_little_of_the_purity_and_extremes_are_cut() -> None:
     assert bounded_purity(1.0, 0.0) == MAX_PURITY and bounded_purity(-1.0, 0.0) == MIN_PURITY
     assert bounded_purity(1.0, 100.0) == pytest.approx(USUAL_PURITY, abs=0.01)
+    assert bounded_purity(0.8, 0.3) == pytest.approx(0.65)  # as likely as what is usual: half of each
+
+
+def test_what_the_purity_tells() -> None:
+    assert [is_telling(*each) for each in ((0.1, 0.0), (0.11, 0.0), (0.5, 0.25), (0.5, 0.15))] == [False, True] * 2
+    assert [tells_failure(*each) for each in ((0.25, 0.25), (0.25, 0.26), (0.4, 0.0))] == [True, False, False]
+    assert [tells_weakness(*each) for each in ((0.25, 0.125), (0.25, 0.12))] == [False, True]
+
+
+def test_chosen_are_the_best_of_both_words_and_passed_over_the_best_of_neither() -> None:
+    rows, columns = np.array([0, 0, 1, 1, 2, 3]), np.array([0, 1, 0, 2, 2, 3])
+    graph = Graph.from_edges(rows, columns, np.array([3.0, 1.0, 2.0, 1.0, 4.0, -1.0]), (4, 4))
+    chosen, passed_over = choose_edges(graph)
+    assert chosen.tolist() == [True, False, False, False, True, False]  # the last is the best, but does not stand out
+    assert passed_over.tolist() == [False, False, False, True, False, False]
+
+
+def test_the_purity_is_read_with_the_counts_of_the_other_half_of_the_words() -> None:
+    for graph, evidence in (planted(0.6, words=150), planted(0.6, words=5)):
+        chosen, passed_over = choose_edges(graph)
+        total, pairs = np.zeros(len(graph.weights)), chosen.sum()
+        for edge, row in enumerate(graph.rows.tolist()):
+            others = graph.rows % 2 != row % 2
+            one = np.arange(len(total)) == edge
+            total[edge] = evidence[0].where(one).nats(log_ratio(evidence[0], chosen & others, passed_over & others))[0]
+        purity, deviation = [], []
+        for words in (graph.rows, graph.indices):
+            ours, rivals = share_among_worst(total, words, chosen)
+            rivals = max(rivals, 1 / (pairs + 1))
+            purity.append((1 - ours / rivals) / 0.9)
+            deviation.append(np.sqrt((ours * (1 - ours) + 1 / pairs) / pairs) / rivals / 0.9)
+        expected = np.mean(purity), np.mean(deviation)
+        np.testing.assert_allclose(estimate_purity(graph, evidence, chosen, passed_over), expected)
+
+
+def test_only_frequent_words_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, evidence = planted(0.8, words=120)
+    few = graph.rows < 60
+    part, its_evidence = graph.where(few), [each.where(few) for each in evidence]
+    expected = count_weights(part, its_evidence), learn_log_odds(part, 40 * part.weights, 0.5, Capacities())
+    monkeypatch.setattr("bilex.model.counting.MAX_COUNTED_WORDS", 60)
+    counted, log_odds = count_weights(graph, evidence), learn_log_odds(graph, 40 * graph.weights, 0.5, Capacities())
+    assert (counted.scale, counted.purity, log_odds) == (expected[0].scale, expected[0].purity, expected[1])
+    assert measure_purity(graph, evidence) == (counted.purity, counted.deviation)
 
 
 def test_every_source_word_takes_one_of_its_edges_or_none() -> None:
-    graph = Graph.from_edges(np.array([0, 0, 2]), np.array([0, 1, 1]), np.zeros(3), (3, 2))
+    graph = Graph.from_edges(np.array([0, 0, 2]), np.array([0, 1, 1]), np.zeros(3), (4, 2))  # the last has no edge
     logits = np.array([1.0, 2.0, -1.0])
     odds = np.exp(logits)
     both = 1 + odds[0] + odds[1]
     np.testing.assert_allclose(choice_probabilities(graph, logits), [*odds[:2] / both, odds[2] / (1 + odds[2])])
 
 
-def test_the_scale_is_what_the_other_evidence_makes_of_the_vectors() -> None:
-    rng, (graph, _) = np.random.default_rng(0), planted(0.9)
-    noise = learn_scale(graph, rng.normal(size=len(graph.weights)))
-    assert learn_scale(graph, np.where(graph.weights > 0.25, 3.0, 0.0)) > noise >= MIN_SCALE
+def test_the_scale_makes_the_other_evidence_most_probable() -> None:
+    rng, (graph, _) = np.random.default_rng(0), planted(0.9, words=500)
+    graph = replace(graph, weights=rng.uniform(0, 0.4, len(graph.weights)))
+    logits = 12 * graph.weights - 1 + rng.gumbel(size=len(graph.weights))
+    taken = heaviest_of(logits, graph.rows) & (logits > rng.gumbel(size=500)[graph.rows])  # none, otherwise
+    evidence = 2 * (rng.normal(size=len(taken)) + 2 * taken) - 2  # the log-ratio of two normal distributions
+
+    def surprise(found: Floats) -> float:
+        logits = found[0] * graph.weights + found[1]
+        totals = [1 + np.bincount(graph.rows, np.exp(each)) for each in (logits + evidence, logits)]
+        return float(np.log(totals[1] / totals[0]).sum())
+
+    best = minimize(surprise, [15.0, -2.0], method="BFGS", options={"gtol": 1e-3}).x[0]
+    assert learn_scale(graph, evidence) == pytest.approx(best, rel=0.01) == pytest.approx(12, rel=0.2)
+    assert learn_scale(graph, -20 * graph.weights) == MIN_SCALE
 
 
 def test_nothing_to_count_is_no_error() -> None:

@@ -10,11 +10,12 @@ import pytest
 from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.counting import count_weights
 from bilex.model.evidence import Measured, kinds_between
-from bilex.model.forms import Vocabulary
+from bilex.model.forms import Vocabulary, form_columns
 from bilex.model.pair_weights import (
     FOLDS,
     MIN_LESSONS,
     CandidateEdges,
+    PairWeights,
     apply_weights,
     count_lessons,
     cross_fitted_forms,
@@ -62,6 +63,7 @@ def test_the_margin_is_over_the_best_other_edge_of_the_target(edges: CandidateEd
         assert edges.margin.values[edge] == pytest.approx(csls[edge] - rivals.max(initial=-np.inf))
     keep = edges.graph.rows % 2 == 0
     np.testing.assert_array_equal(edges.where(keep).margin.values, edges.margin.values[keep])  # rivals stay
+    assert sorted(edges.margin.knots) == list(edges.margin.knots)
 
 
 def test_counted_weights_are_their_sum(edges: CandidateEdges) -> None:
@@ -73,16 +75,17 @@ def test_counted_weights_are_their_sum(edges: CandidateEdges) -> None:
     np.testing.assert_allclose(weighed.graph.weights, nats + weighed.weights.log_odds)
     assert weighed.weights.summary()["lessons"] == 0
     assert weighed.among_frequent(None) is weighed
-    few = weighed.among_frequent(50).graph
-    assert max(few.rows.max(), few.indices.max()) < 50
+    few = weighed.among_frequent(WORDS - 10).graph
+    assert few.rows.max() == few.indices.max() == WORDS - 11
     assert weights.log_odds == 0
 
 
 def test_a_small_dictionary_teaches_nothing_and_a_large_one_improves_the_weights(edges: CandidateEdges) -> None:
     counted, few, taught = (
         weigh_edges(edges, Capacities(), pairs)
-        for pairs in (None, pairs_of(np.arange(MIN_LESSONS // 2)), pairs_of(np.arange(WORDS)))
+        for pairs in (None, pairs_of(np.arange(MIN_LESSONS - 1)), pairs_of(np.arange(WORDS)))
     )
+    assert weigh_edges(edges, Capacities(), pairs_of(np.arange(MIN_LESSONS))).weights.lessons == MIN_LESSONS
     np.testing.assert_array_equal(few.graph.weights, counted.graph.weights)
     assert taught.weights.lessons == count_lessons(edges.graph.rows, edges.graph.rows == edges.graph.indices) == WORDS
     assert first_right(taught.graph) > first_right(counted.graph)
@@ -96,6 +99,14 @@ def test_words_outside_the_dictionary_are_weighed_by_what_it_teaches(edges: Cand
     expected = apply_weights(edges, taught.weights) + taught.weights.log_odds
     np.testing.assert_allclose(taught.graph.weights[other], expected[other])
     assert not np.allclose(taught.graph.weights[~other], expected[~other])  # these are cross-fitted
+
+
+def test_slopes_count_in_proportion(edges: CandidateEdges) -> None:
+    assert edges.vocabularies is not None
+    slopes = {"csls": 2.0, "cosine": 3.0, **dict.fromkeys(form_columns(edges.vocabularies), 0.0)}
+    curves = {each.name: np.zeros(len(each.knots)) for each in edges.taught_evidence}
+    found = apply_weights(edges, PairWeights(slopes, curves, 0.5, 0.1))
+    np.testing.assert_allclose(found, 2 * edges.csls + 3 * edges.cosine)
 
 
 def test_endings_of_a_word_do_not_know_its_own_pairs(edges: CandidateEdges) -> None:

@@ -60,7 +60,7 @@ def test_search_rank_and_scores_agree_with_the_full_matrix(
     k = min(5, len(space.target))
     np.testing.assert_array_equal(found.indices, order[rows, :k])
     np.testing.assert_allclose(found.scores, np.take_along_axis(scores, order, 1)[rows, :k], atol=1e-5)
-    chosen = np.random.default_rng(3).integers(len(space.target), size=len(rows))
+    rows, chosen = (side.ravel() for side in np.indices(scores.shape))
     ranks = space.rank(rows, chosen, retrieval, ENGINE)
     assert ranks.tolist() == [order[row].tolist().index(column) + 1 for row, column in zip(rows, chosen, strict=True)]
     np.testing.assert_allclose(space.scores(rows, chosen, retrieval), scores[rows, chosen], atol=1e-5)
