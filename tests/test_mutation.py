@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -129,11 +130,12 @@ class Box:
 def count():
     return 3 + 3
 """
-    for line, value, ask in (
+    asked: list[tuple[int, int, Callable[[ModuleType], int]]] = [
         (5, 2, lambda module: module.Box().size),
         (8, 4, lambda module: module.Box().weight),
         (11, 6, lambda module: module.count()),
-    ):
+    ]
+    for line, value, ask in asked:
         for mutant in mutants(source):
             module = imported(source)
             put_in(module, mutant)
