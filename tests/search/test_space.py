@@ -17,8 +17,8 @@ ENGINE = LocalEngine(threads=2, query_block=16, target_block=7)  # several block
 
 def make_space(sources: int = 50, targets: int = 40, dimension: int = 8, random: int = 0) -> SharedSpace:
     rng = np.random.default_rng(random)
-    vectors = (rng.normal(size=(sources, dimension)) + 1).astype(np.float32)  # off centre: hubs
-    others = (rng.normal(size=(targets, dimension)) + 1).astype(np.float32)
+    vectors = (rng.normal(size=(sources, dimension)) - 1).astype(np.float32)  # off centre: hubs
+    others = (rng.normal(size=(targets, dimension)) - 1).astype(np.float32)
     return SharedSpace.from_vectors(apply(oracles.random_orthogonal(rng, dimension), vectors), others, ENGINE)
 
 

@@ -6,7 +6,7 @@ so a cycle through three of them can fail to close, which puts an entry in doubt
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from itertools import combinations
@@ -45,6 +45,17 @@ class Many:
 
     def __repr__(self) -> str:
         return f"Many({', '.join(self.languages)}; {len(self.lexicons)} lexicons, hub {self.hub})"
+
+    def add(self, run: Run, each: Callable[[Run], None] | None) -> None:
+        """Add the run of a pair, or pass it to `each` and keep only its lexicon and figures."""
+        pair = (run.source.name, run.target.name)
+        if pair[0] != self.hub:
+            run.info["configuration"]["seed"]["name"] = f"through {self.hub}"
+        self.lexicons[pair], self.details[pair] = run.lexicon, run_figures(run)
+        if each is None:
+            self.runs[pair] = run
+        else:
+            each(run)
 
     def summary(self) -> dict[str, Any]:
         """Return the content of ``many.json``."""
@@ -97,13 +108,10 @@ def induce_many(
     """
     hub = next(iter(languages), "") if hub is None else hub
     check_languages(languages, hub)
-    names = (hub, *(name for name in languages if name != hub))
-    sides = {name: replace(languages[name], name=name) for name in names}
-    given = seeds if isinstance(seeds, Mapping) else dict.fromkeys(names[1:], seeds)
-    if unknown := sorted(set(given) - set(names[1:])):
-        raise BilexError(f"there is a seed for {unknown[0]!r}; the languages beside the hub are {', '.join(names[1:])}")
-    many = Many(hub, names)
-    for pair in combinations(names, 2):
+    many = Many(hub, (hub, *(name for name in languages if name != hub)))
+    sides = {name: replace(languages[name], name=name) for name in many.languages}
+    given = seeds_by_name(seeds, many.languages[1:])
+    for pair in combinations(many.languages, 2):
         if reporter is not None:
             reporter.note("-".join(pair))
         try:
@@ -112,15 +120,8 @@ def induce_many(
         except NothingMatchedWarning as warning:
             many.left_out[pair] = str(warning)
             warnings.warn(f"{'-'.join(pair)} is left out: {warning}", BilexWarning, stacklevel=2)
-            continue
-        if pair[0] != hub:
-            run.info["configuration"]["seed"]["name"] = f"through {hub}"
-        many.lexicons[pair] = run.lexicon
-        many.details[pair] = run_figures(run)
-        if each is None:
-            many.runs[pair] = run
         else:
-            each(run)
+            many.add(run, each)
     if not many.lexicons:
         raise BilexError(f"nothing was matched between {hub} and any other language; give dictionaries as seeds")
     check_cycles(many, sides)
@@ -151,6 +152,15 @@ def check_languages(languages: Mapping[str, Embeddings], hub: str) -> None:
                 f"{hub} has {languages[hub].dimension} dimensions and {name} has {side.dimension}; "
                 "give vectors of the same dimension"
             )
+
+
+def seeds_by_name(seeds: SeedLike | Mapping[str, SeedLike], names: Sequence[str]) -> Mapping[str, SeedLike]:
+    """Return the seed of each language beside the hub; raise if there is one for another."""
+    if not isinstance(seeds, Mapping):
+        return dict.fromkeys(names, seeds)
+    if unknown := sorted(set(seeds) - set(names)):
+        raise BilexError(f"there is a seed for {unknown[0]!r}; the languages beside the hub are {', '.join(names)}")
+    return seeds
 
 
 def seed_through_hub(many: Many, pair: LanguagePair) -> GuessedPairs:
