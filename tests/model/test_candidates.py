@@ -111,6 +111,7 @@ def test_other_retrievals_and_words_without_candidates_go_by_the_vectors(
     candidates: CandidatePairs, space: SharedSpace
 ) -> None:
     weighted, rows = CandidateSpace.over(space, candidates, SCALE, LOG_ODDS), np.arange(5)
+    assert weighted.sharpness == 2 * SCALE  # CSLS counts the cosine twice
     for retrieval in ("nn", "csls"):
         one, other = (each.search(rows, 4, retrieval, ENGINE) for each in (weighted, space))
         np.testing.assert_array_equal(one.indices, other.indices)

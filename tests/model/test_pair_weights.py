@@ -101,12 +101,13 @@ def test_words_outside_the_dictionary_are_weighed_by_what_it_teaches(edges: Cand
     assert not np.allclose(taught.graph.weights[~other], expected[~other])  # these are cross-fitted
 
 
-def test_slopes_count_in_proportion(edges: CandidateEdges) -> None:
+def test_slopes_count_in_proportion_and_curves_are_added(edges: CandidateEdges) -> None:
     assert edges.vocabularies is not None
     slopes = {"csls": 2.0, "cosine": 3.0, **dict.fromkeys(form_columns(edges.vocabularies), 0.0)}
-    curves = {each.name: np.zeros(len(each.knots)) for each in edges.taught_evidence}
+    curves = {each.name: np.arange(len(each.knots)) / 10 for each in edges.taught_evidence}
     found = apply_weights(edges, PairWeights(slopes, curves, 0.5, 0.1))
-    np.testing.assert_allclose(found, 2 * edges.csls + 3 * edges.cosine)
+    added = sum(each.nats(curves[each.name]) for each in edges.taught_evidence)
+    np.testing.assert_allclose(found, 2 * edges.csls + 3 * edges.cosine + added)
 
 
 def test_endings_of_a_word_do_not_know_its_own_pairs(edges: CandidateEdges) -> None:
