@@ -64,7 +64,7 @@ class Inline:
 def shrink_buffers(change: Callable[[Any, str, Any], None] = setattr) -> None:
     """Make the readers' buffers and limits tiny."""
     from bilex.files import lines, streams
-    from bilex.search import local
+    from bilex.numerics import threads
     from bilex.seeds import freedict, wiktextract
     from bilex.vectors import text, word2vec
 
@@ -86,7 +86,7 @@ def shrink_buffers(change: Callable[[Any, str, Any], None] = setattr) -> None:
         freedict: {"XML_PIECE_BYTES": 50, "MAX_WORD_BYTES": 20, "MAX_XML_DEPTH": 8},
         wiktextract: {"MAX_VECTOR_BYTES": 120, "MAX_EXTRACT_BYTES": 500},
         text: {"MAX_WORD_BYTES": 20, "ThreadPoolExecutor": Inline},
-        local: {"ThreadPoolExecutor": Inline},
+        threads: {"ThreadPoolExecutor": Inline},
     }
     for module, values in changes.items():
         for name, value in values.items():
