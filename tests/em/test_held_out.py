@@ -11,7 +11,7 @@ import pytest
 import bilex
 from bilex.em import held_out
 from bilex.em.context import Context
-from bilex.em.held_out import Choice, Training, choose_supervision, held_out_precision, split_words
+from bilex.em.held_out import Choice, Training, choose_supervision, held_out_precision, in_common, split_words
 from bilex.induction import induce, learn
 from bilex.matching.graph import RowPairs
 from bilex.methods import METHODS, Method
@@ -19,6 +19,7 @@ from bilex.model.theta import Theta
 from bilex.runs.entries import Learnt
 from bilex.runs.prepared import prepare
 from bilex.search.local import LocalEngine
+from bilex.seeds import coupling
 from tests.languages import Languages, make_languages
 
 ENGINE = LocalEngine()
@@ -33,6 +34,7 @@ def languages() -> Languages:
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(held_out, "MIN_WORDS_TO_SPLIT", 40)
+    monkeypatch.setattr(coupling, "PARTS", 4)
 
 
 def some_gold(languages: Languages, n: int) -> list[tuple[str, str]]:
@@ -153,21 +155,46 @@ def test_a_run_that_chose_the_map_of_the_seed_can_be_learnt_again_from_its_revie
 
 def test_another_start_is_tried_where_the_seed_led_to_pairs_that_are_mostly_wrong() -> None:
     languages = make_languages(600, 60)
-    for seed, starts in ((languages.gold[:3], ["words spelt the same", "586 words"]), ("numerals", None)):
-        found = fitted(languages, seed, METHODS["bilex"])
-        assert found.choices[0].chosen == ("soft" if starts else "start")
-        if starts is None:  # a start that has a name is used as it is
-            assert len(found.choices) == 1
-            continue
-        other = found.choices[1]
-        assert (other.about, list(other.measured), found.method.supervision) == ("start", starts, "start")
-        assert other.measured[other.chosen] == max(other.measured.values())
-        right = {(languages.source.index[one], languages.target.index[two]) for one, two in languages.gold}
-        matched = list(zip(found.fit.matching.source.tolist(), found.fit.matching.target.tolist(), strict=True))
-        assert np.mean([pair in right for pair in matched]) > 0.9
+    named = fitted(languages, "numerals", METHODS["bilex"])
+    assert [choice.chosen for choice in named.choices] == ["start"]  # a start that has a name is used as it is
+    found = fitted(languages, languages.gold[:3], METHODS["bilex"])
+    assert found.choices[0].chosen == "soft"
+    other = found.choices[1]
+    assert (other.about, found.method.supervision) == ("start", "start")
+    assert {"words spelt the same", "pairs that 2 couplings share"} < set(other.measured)
+    assert other.measured[other.chosen] == max(other.measured.values())
+    right = {(languages.source.index[one], languages.target.index[two]) for one, two in languages.gold}
+    matched = list(zip(found.fit.matching.source.tolist(), found.fit.matching.target.tolist(), strict=True))
+    assert np.mean([pair in right for pair in matched]) > 0.9
 
 
-def test_a_fit_that_the_model_likes_best_stays(languages: Languages) -> None:
+def test_pairs_in_common_are_those_that_enough_results_have() -> None:
+    rows = np.arange(20)
+    first, second, third = (RowPairs(rows, (rows * step) % 20) for step in (1, 1, 11))  # alike in the even rows
+    shared = {
+        name: (pairs.source.tolist(), pairs.target.tolist())
+        for name, pairs in in_common([first, second, third], "x", 20)
+    }
+    assert shared == {
+        "pairs that 2 x share": (rows.tolist(), rows.tolist()),
+        "pairs that 3 x share": (rows[::2].tolist(), rows[::2].tolist()),
+    }
+    assert dict(in_common([first.where(rows < 5), second], "x", 20)) == {}  # too few to start from
+
+
+def test_further_rounds_start_from_what_the_results_share(languages: Languages) -> None:
+    prepared = prepare(languages.source, languages.target, some_gold(languages, 30), DEFAULT)
+    training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
+    wrong, seed = RowPairs(np.arange(30), np.arange(30)[::-1].copy()), prepared.seed.pairs
+    starts = [("seed", seed), ("wrong", wrong), ("half", seed.where(seed.source % 2 == 0))]
+    _, once = held_out.choose_start(training, prepared.method, starts)
+    assert list(once.measured) == ["seed", "wrong", "half"]
+    _, more = held_out.choose_start(training, prepared.method, starts, rounds=3)
+    assert "pairs that 2 results of round 1 share" in more.measured
+    assert max(more.measured.values()) >= max(once.measured.values())
+
+
+def test_a_fit_that_the_model_likes_best_stays(languages: Languages, monkeypatch: pytest.MonkeyPatch) -> None:
     prepared = prepare(languages.source, languages.target, some_gold(languages, 30), DEFAULT)
     training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
     first = held_out.fit_method(training, prepared.seed, prepared.method)
@@ -175,8 +202,8 @@ def test_a_fit_that_the_model_likes_best_stays(languages: Languages) -> None:
     liked = replace(first, fit=replace(first.fit, iterations=(*first.fit.iterations, best)))
     nothing = RowPairs(np.zeros(0, np.int64), np.zeros(0, np.int64))
     assert held_out.fit_from_elsewhere(training, liked, prepared.seed, nothing) is liked
-    unsupervised = replace(prepared.seed, name="unsupervised")
-    assert held_out.fit_from_elsewhere(training, first, unsupervised, nothing) is first  # nowhere else to start
+    monkeypatch.setattr(held_out, "MIN_IN_COMMON", 1000)
+    assert held_out.fit_from_elsewhere(training, first, prepared.seed, nothing) is first  # nowhere else to start
 
 
 def test_the_largest_coupling_may_be_known_already(languages: Languages, monkeypatch: pytest.MonkeyPatch) -> None:

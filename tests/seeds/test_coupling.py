@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from bilex.seeds.coupling import (
+    PART,
     Coupling,
     coordinates,
     couple,
+    couple_parts,
     in_blocks,
     moments,
     signature_similarity,
@@ -96,3 +98,15 @@ def test_moments_of_all_products() -> None:
 def test_blocks_come_in_order() -> None:
     found = in_blocks(lambda block: np.arange(1234)[block], 1234)
     assert np.concatenate(found).tolist() == list(range(1234))
+
+
+def test_parts_are_other_words_each_time_and_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bilex.seeds.coupling.PARTS", 3)
+    source, target, truth = views(200, noise=0.5)
+    found = [list(couple_parts(source, target)) for _ in range(2)]
+    assert len(found[0]) == 3
+    for one, two in zip(*found, strict=True):
+        assert [part.tolist() for part in one] == [part.tolist() for part in two]
+    assert len({rows.tobytes() for rows, _ in found[0]}) == 3
+    assert all(0 < len(rows) <= PART * 200 for rows, _ in found[0])
+    assert np.mean(np.concatenate([truth[rows] == columns for rows, columns in found[0]])) > 0.3

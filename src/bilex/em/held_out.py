@@ -8,12 +8,14 @@
 - *The start* (`--seed unsupervised`). EM runs roughly from the couplings (`bilex.seeds.coupling`) of more and of fewer
   words; the start that leads to the largest log-likelihood is used.
 - *Another start*. If the evidence of a run from a few pairs, or from none, tells that most of them are wrong, EM runs
-  from words spelt the same and from couplings as well, and the log-likelihood decides again.
+  from words spelt the same, and from pairs that several couplings of parts of the words have in common. What is wrong
+  differs from result to result, and what is right does not: so EM runs again from the pairs that several results have
+  in common, and so on while the log-likelihood rises.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,12 +30,15 @@ from bilex.model.theta import MappedWords, Theta
 from bilex.numerics.types import Vectors
 from bilex.search.reuse import ReusingEngine
 from bilex.search.space import SharedSpace
-from bilex.seeds.coupling import SIZES, couple
+from bilex.seeds.coupling import SIZES, couple, couple_parts
 from bilex.seeds.seed import UNSUPERVISED, Seed
 
 MIN_WORDS_TO_SPLIT = 500  # source words of a seed: enough to hold some out
 HELD_OUT_EVERY = 5  # one word in so many is held out
 PROCRUSTES, SEED_MAP = "procrustes", "seed"
+ROUNDS = 4  # of other starts, at most
+MIN_IN_COMMON = 8  # pairs: EM does not start from fewer
+MAX_SHARING = 6  # results that must share a pair, at most; there are few pairs that more have found
 TRIAL_TOLERANCE = 1e-3  # the map hardly changes after it
 
 
@@ -146,22 +151,43 @@ def choose_supervision(training: Training, method: Method, seed: Seed) -> tuple[
     return options[best], Choice("supervision", best, why, measured, count)
 
 
-def choose_start(training: Training, method: Method, starts: Iterable[tuple[str, RowPairs]]) -> tuple[RowPairs, Choice]:
-    """Try EM from each start, and use the one that the model likes best."""
+def choose_start(
+    training: Training, method: Method, starts: Iterable[tuple[str, RowPairs]], rounds: int = 1
+) -> tuple[RowPairs, Choice]:
+    """Try EM from each start, and use the one that the model likes best.
+
+    Further rounds start from what the results of the last round have in common, while the log-likelihood rises.
+    """
     tried, measured = dict[str, RowPairs](), dict[str, float]()
-    for name, pairs in starts:
-        training.context.reporter.stage(f"starting from {name}")
-        tried[name], measured[name] = pairs, training.trial(method, pairs).iterations[-1].log_likelihood
-    best = max(measured, key=lambda name: measured[name])
-    return tried[best], Choice("start", best, "EM from there ends with the largest log-likelihood", measured)
+    for again in range(rounds):
+        best, results = max(measured.values(), default=-np.inf), list[RowPairs]()
+        for name, pairs in starts:
+            training.context.reporter.stage(f"starting from {name}")
+            found = training.trial(method, pairs)
+            tried[name], measured[name] = pairs, found.iterations[-1].log_likelihood
+            results.append(RowPairs(found.matching.source, found.matching.target))
+        if max(measured.values()) <= best:
+            break
+        starts = in_common(results, f"results of round {again + 1}", len(training.target))
+    chosen = max(measured, key=lambda name: measured[name])
+    return tried[chosen], Choice("start", chosen, "EM from there ends with the largest log-likelihood", measured)
 
 
-def couplings(training: Training, largest: RowPairs | None = None) -> Iterator[tuple[str, RowPairs]]:
-    """Yield the couplings of more and of fewer words; the `largest` may be known already."""
+def in_common(found: Sequence[RowPairs], name: str, n_targets: int) -> Iterator[tuple[str, RowPairs]]:
+    """Yield the pairs that at least two of the results have, at least three, and so on, if these are enough pairs."""
+    keys, counts = np.unique(np.concatenate([pairs.keys(n_targets) for pairs in found]), return_counts=True)
+    for least in range(2, MAX_SHARING + 1):
+        shared = keys[counts >= least]
+        if len(shared) >= MIN_IN_COMMON and (counts == least).any():  # otherwise the same as the next
+            yield f"pairs that {least} {name} share", RowPairs(shared // n_targets, shared % n_targets)
+
+
+def couplings(training: Training, largest: RowPairs) -> Iterator[tuple[str, RowPairs]]:
+    """Yield the couplings of more and of fewer words; the `largest` is known."""
     fewest = min(len(training.source), len(training.target))
-    for size in (size for size in SIZES if size == SIZES[0] or size < fewest):
-        known = largest if size == SIZES[0] else None
-        yield f"{min(size, fewest):,} words", known or RowPairs(*couple(training.source, training.target, size))
+    yield f"{min(SIZES[0], fewest):,} words", largest
+    for size in (size for size in SIZES[1:] if size < fewest):
+        yield f"{size:,} words", RowPairs(*couple(training.source, training.target, size))
 
 
 def leads_astray(seed: Seed, fit: Fit) -> bool:
@@ -173,16 +199,20 @@ def leads_astray(seed: Seed, fit: Fit) -> bool:
 def fit_from_elsewhere(training: Training, fitted: FittedMethod, seed: Seed, identical: RowPairs) -> FittedMethod:
     """Run EM from other starts than the seed alone, which led to pairs that are mostly wrong.
 
-    These are words spelt the same and, if the seed is none, couplings, each with the seed's pairs. What was fitted
+    These are words spelt the same, and pairs that several couplings share, each with the seed's pairs. What was fitted
     stays, if the model likes it best.
     """
     method = fitted.method.with_changes({"supervision": "start"})
-    starts = {"words spelt the same": identical} if len(identical) else {}
+    training.context.reporter.stage("coupling parts of the words")
+    parts = [RowPairs(*pairs) for pairs in couple_parts(training.source, training.target)]
+    starts = dict(in_common(parts, "couplings", len(training.target)))
+    if len(identical):
+        starts["words spelt the same"] = identical
     if seed.name != UNSUPERVISED:
-        starts = {name: pairs.union(seed.pairs) for name, pairs in (*starts.items(), *couplings(training))}
+        starts = {name: pairs.union(seed.pairs) for name, pairs in starts.items()}
     if not starts:
         return fitted
-    pairs, choice = choose_start(training, method, starts.items())
+    pairs, choice = choose_start(training, method, starts.items(), ROUNDS)
     if max(choice.measured.values()) <= fitted.fit.iterations[-1].log_likelihood:
         return fitted
     training.context.reporter.stage("learning")

@@ -15,11 +15,15 @@ word to all words of its language would be the same for its translation (Artetxe
 word in a hundred is then nearest to its translation; its neighbours' signatures, and their neighbours', add a little.
 This is entropic Gromov-Wasserstein matching with normalised similarities. It uses only the most frequent words, so its
 cost is bounded.
+
+On weak vectors a coupling can be nearly all wrong, but another one is wrong in another way. So `couple_parts` couples
+random parts of the words (bagging): the few pairs that several couplings share are far better than any coupling, and EM
+goes far from a few good pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
@@ -35,6 +39,8 @@ COOLING_STEPS = 80
 SINKHORN_ROUNDS = 6  # in each E-step, starting from the scalings of the last one
 FIRST_SINKHORN_ROUNDS = 15
 RANK_OFFSET = 10.0  # the ranks of the most frequent words say little
+PARTS, PARTS_WORDS = 16, 2000  # couplings of random parts, and the words that these are drawn from
+PART = 0.75  # the share of the words in a part
 BLOCK_ROWS = 500  # rows at once; a constant, so that results do not depend on the number of threads
 TINY = np.float32(1e-30)
 T = TypeVar("T")
@@ -83,13 +89,18 @@ class Coupling:
 
 def couple(source: Vectors, target: Vectors, size: int) -> tuple[Indices, Indices]:
     """Match the `size` most frequent words of both languages by their vectors alone; return the mutual best pairs."""
-    size = min(size, len(source), len(target))
-    source, target = source[:size], target[:size]
-    ranks = np.log(np.arange(size) + RANK_OFFSET).astype(np.float32)
-    found = Coupling(size)
+    rows = np.arange(min(size, len(source), len(target)))
+    return couple_rows(source, target, rows, rows)
+
+
+def couple_rows(source: Vectors, target: Vectors, ours: Indices, theirs: Indices) -> tuple[Indices, Indices]:
+    """Match the given rows of both languages, as many of each; return the mutual best pairs."""
+    source, target = source[ours], target[theirs]
+    our_ranks, their_ranks = (np.log(rows + RANK_OFFSET).astype(np.float32) for rows in (ours, theirs))
+    found = Coupling(len(ours))
 
     def expected(share: float, block: slice) -> Vectors:
-        return np.asarray(-share * np.abs(ranks[block, None] - ranks), np.float32)
+        return np.asarray(-share * np.abs(our_ranks[block, None] - their_ranks), np.float32)
 
     alike = signature_similarity(source, target)
     with single_threaded_blas():
@@ -99,7 +110,17 @@ def couple(source: Vectors, target: Vectors, size: int) -> tuple[Indices, Indice
         for step in range(COOLING_STEPS):
             beta = FIRST_BETA * (LAST_BETA / FIRST_BETA) ** (step / (COOLING_STEPS - 1))
             sharpen(found, x, y, beta, partial(expected, 1 - step / COOLING_STEPS))
-    return found.mutual()
+    rows, columns = found.mutual()
+    return ours[rows], theirs[columns]
+
+
+def couple_parts(source: Vectors, target: Vectors) -> Iterator[tuple[Indices, Indices]]:
+    """Yield the couplings of random parts of the frequent words of both languages."""
+    rng = np.random.default_rng(0)
+    frequent = min(PARTS_WORDS, len(source), len(target))
+    for _ in range(PARTS):
+        ours, theirs = (np.sort(rng.choice(frequent, round(PART * frequent), replace=False)) for _ in range(2))
+        yield couple_rows(source, target, ours, theirs)
 
 
 def sharpen(found: Coupling, x: Vectors, y: Vectors, beta: float, prior: Callable[[slice], Vectors]) -> None:
@@ -135,8 +156,9 @@ def moments(queries: Vectors, targets: Vectors) -> tuple[np.float32, float]:
 
 def in_blocks(work: Callable[[slice], T], size: int) -> list[T]:
     """Run the work for each block of rows, on all cores, and return the results in order."""
+    blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, size, BLOCK_ROWS)]
     with ThreadPoolExecutor(thread_count()) as pool:
-        return list(pool.map(work, (slice(start, start + BLOCK_ROWS) for start in range(0, size, BLOCK_ROWS))))
+        return list((pool.map if len(blocks) > 1 else map)(work, blocks))
 
 
 NEIGHBOUR_COUNT = 10
