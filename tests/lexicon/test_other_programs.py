@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import math
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -90,12 +91,16 @@ def test_bicleaner_reads_the_tables_of_moses(book: Book, tmp_path: Path) -> None
     assert tables[".e2f"].get_prob("talo", "house") == 0.75
 
 
-def test_pandas_reads_the_columns_of_muse(book: Book, tmp_path: Path) -> None:
+def test_pandas_reads_the_columns_of_muse_tsv_and_jsonl(book: Book, tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     with pytest.warns(BilexWarning, match="2 pairs"):
         write_book(book, "muse", f"{tmp_path}/a.txt")
     found = pandas.read_csv(tmp_path / "a.txt", sep=" ", header=None, quoting=3, keep_default_na=False)
     assert found.to_numpy().tolist() == [[a, b] for a, b, _ in PAIRS if " " not in a + b]
+    for form, read in (("tsv", {"sep": "\t", "quoting": 3, "keep_default_na": False}), ("jsonl", {"lines": True})):
+        write_book(book, form, f"{tmp_path}/a.{form}")
+        found = (pandas.read_csv if form == "tsv" else pandas.read_json)(tmp_path / f"a.{form}", **read)
+        assert found[["source", "target", "confidence"]].to_numpy().tolist() == [list(pair) for pair in PAIRS]
 
 
 def test_sdcv_finds_words_in_the_index(book: Book, tmp_path: Path) -> None:
@@ -146,6 +151,15 @@ def test_apertium_compiles_the_dictionary_and_translates(book: Book, tmp_path: P
     house, york, over, nothing = done.stdout.decode("utf-8").split("$")[:4]
     assert house.startswith("^house/talo/")  # the most confident first
     assert york.endswith("/new york") and over.endswith("/yli") and "@" in nothing
+
+
+def test_xmllint_finds_tbx_valid_by_the_schema_of_its_authors(book: Book, tmp_path: Path) -> None:
+    """No package brings the schema: BILEX_TBX_SCHEMA is the RELAX NG file of LTAC's TBX-Core dialect."""
+    schema = os.environ.get("BILEX_TBX_SCHEMA") or pytest.skip("BILEX_TBX_SCHEMA is not set")
+    for name, shown in (("plain", book), ("grouped", group_by_lemma(book, ({"apple": "house"}, {})))):
+        write_book(shown, "tbx", f"{tmp_path}/{name}.tbx")
+        command = ["xmllint", "--noout", "--relaxng", schema, f"{tmp_path}/{name}.tbx"]
+        assert subprocess.run(command, capture_output=True, timeout=20).returncode == 0
 
 
 def test_eflomal_aligns_with_the_priors(book: Book, tmp_path: Path) -> None:

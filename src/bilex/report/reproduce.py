@@ -112,8 +112,9 @@ def without_folders(path: str) -> str:
 
 def next_steps(advice: Sequence[str], name: str, info: dict[str, Any]) -> list[str]:
     """Return the advice of a verdict with commands for this run, and how to look at it and correct it."""
-    run = shlex.quote(without_folders(name)) if name else "RUN"
-    steps = [each.replace("RUN GOLD", f"{run} dictionary.txt") for each in advice]
+    run = shlex.quote(without_folders(name or "my-run"))
+    steps = [] if name else [f'Save it, for the commands below: `run.save("{run}")`.']
+    steps += [each.replace("RUN GOLD", f"{run} dictionary.txt") for each in advice]
     steps.append(f"Look words up, and check a random sample of entries: `bilex explore {run}`.")
     if count_reviewed(info):
         steps.append(f"Write it with your decisions: `bilex export {run} --reviewed -o reviewed.tsv`.")
