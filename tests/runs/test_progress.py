@@ -109,6 +109,16 @@ def test_a_stage_that_takes_long_slows_the_rest_down(now: list[float]) -> None:
     assert position.done == 0
 
 
+def test_a_search_at_its_end_foretells_nothing(now: list[float]) -> None:
+    position, now[0] = Position(), 10.0
+    position.stage("aligning")
+    shown = []
+    for done in (1, 5, 10):
+        position.rows(done, 10)
+        shown.append(position.left)
+    assert shown == ["2 min left", "10 s left", ""]  # another search may follow
+
+
 def test_quiet_is_silent_also_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

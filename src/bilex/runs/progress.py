@@ -70,7 +70,7 @@ class Position:
             done = min(
                 max(done, self._stage_end), done + (elapsed - self._moved) / expected / self._pace(done, self._moved)
             )
-        elif done < MIN_FORETOLD:
+        elif not MIN_FORETOLD <= done < 1:  # at its end, another search may follow
             return ""
         left = (1 - done) * (expected * self._pace(done, elapsed) if expected else elapsed / done)
         return f"{math.ceil(left)} s left" if left < 90 else f"{left / 60:.0f} min left"
@@ -210,7 +210,7 @@ class LineReporter(ProgressReporter):
         if elapsed < self.next_line:
             return
         self.next_line = elapsed + max(FIRST_LINE, LINE_SHARE * elapsed)
-        done = f", {self.position.done:.0%} done" if self.position.done else ""
+        done = f", {self.position.done:.0%} done" if 0 < self.position.done < 1 else ""
         left = f", {self.position.left}" if self.position.left else ""
         print(f"bilex: {elapsed:.0f} s{done}{left}: {self.what}", file=sys.stderr, flush=True)
 
