@@ -72,7 +72,7 @@ def changed(part: str) -> Iterator[None]:
             lambda self, probability: PairStatistics(self.source, self.target, self.free),
         ),
         ONLY_SELF_TAUGHT[2]: ("bilex.model.maps.CONTRAST_STEP", 0.0),
-        ONLY_WEAK: ("bilex.induction.leads_astray", lambda seed, fit: False),
+        ONLY_WEAK: ("bilex.induction.leads_astray", lambda *_: False),
         "no spelling": ("bilex.runs.entries.kinds_between", lambda source, target: (FrequencyEvidence(),)),
         "no frequency": ("bilex.runs.entries.kinds_between", spelling_only),
         "no dictionary teaches": ("bilex.model.pair_weights.MIN_LESSONS", 10**9),

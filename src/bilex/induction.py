@@ -162,7 +162,7 @@ def use_evidence(training: Training, fitted: FittedMethod, prepared: Prepared) -
     fit, method = fitted.fit, fitted.method
     if len(fit.matching) and method.evidence and method.self_learning:
         fit = refine(fit, languages, seed.pairs, method, prior, training.context)
-        if leads_astray(seed, fit):
+        if leads_astray(seed, fit, fitted.choices):
             other = fit_from_elsewhere(training, fitted, seed, identical_rows(prepared.source, prepared.target))
             if other is not fitted:
                 fitted, method = other, other.method

@@ -189,6 +189,10 @@ def test_further_rounds_start_from_what_the_results_share(languages: Languages) 
     starts = [("seed", seed), ("wrong", wrong), ("half", seed.where(seed.source % 2 == 0))]
     _, once = held_out.choose_start(training, prepared.method, starts)
     assert list(once.measured) == ["seed", "wrong", "half"]
+    assert once.agreement > 0.5
+    far = [("seed", seed), ("wrong", wrong)]
+    assert held_out.choose_start(training, prepared.method, far)[1].agreement < 0.5
+    assert held_out.choose_start(training, prepared.method, far[:1])[1].agreement == 1
     _, more = held_out.choose_start(training, prepared.method, starts, rounds=3)
     assert "pairs that 2 results of round 1 share" in more.measured
     assert max(more.measured.values()) >= max(once.measured.values())
@@ -227,3 +231,6 @@ def test_a_seed_leads_astray_only_where_the_evidence_is_sure(
     fit = replace(found.fit, weights=replace(found.fit.weights, purity=purity, deviation=deviation))
     assert held_out.leads_astray(replace(found.prepared.seed, name=seed), fit) is expected
     assert not held_out.leads_astray(replace(found.prepared.seed, name=seed), replace(fit, weights=None))
+    alone = Choice("start", "x", "y", agreement=0.05)
+    few = seed not in ("identical", "numerals")
+    assert held_out.leads_astray(replace(found.prepared.seed, name=seed), replace(fit, weights=None), [alone]) is few

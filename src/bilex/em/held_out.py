@@ -7,10 +7,10 @@
   softly. Identical strings and numerals are not a dictionary: they are only a start.
 - *The start* (`--seed unsupervised`). EM runs roughly from the couplings (`bilex.seeds.coupling`) of more and of fewer
   words; the start that leads to the largest log-likelihood is used.
-- *Another start*. If the evidence of a run from a few pairs, or from none, tells that most of them are wrong, EM runs
-  from words spelt the same, and from pairs that several couplings of parts of the words have in common. What is wrong
-  differs from result to result, and what is right does not: so EM runs again from the pairs that several results have
-  in common, and so on while the log-likelihood rises.
+- *Another start*. If the evidence of a run from a few pairs, or from none, tells that most of them are wrong, or if no
+  other start led to the same pairs, EM runs from words spelt the same, and from pairs that several couplings of parts
+  of the words have in common. What is wrong differs from result to result, and what is right does not: so EM runs again
+  from the pairs that several results have in common, and so on while the log-likelihood rises.
 """
 
 from __future__ import annotations
@@ -38,19 +38,24 @@ HELD_OUT_EVERY = 5  # one word in so many is held out
 PROCRUSTES, SEED_MAP = "procrustes", "seed"
 ROUNDS = 4  # of other starts, at most
 MIN_IN_COMMON = 8  # pairs: EM does not start from fewer
+MIN_AGREEMENT = 0.1  # of a start with the others; 0.39 and 0.88 were seen where it was good, 0.003 where it was not
 MAX_SHARING = 6  # results that must share a pair, at most; there are few pairs that more have found
 TRIAL_TOLERANCE = 1e-3  # the map hardly changes after it
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One decision: what it was about, what was chosen and why, and the figures it rests on."""
+    """One decision: what it was about, what was chosen and why, and the figures it rests on.
+
+    Of a start, `agreement` is the share of the pairs it led to that another start led to as well.
+    """
 
     about: str
     chosen: str
     why: str
     measured: dict[str, float] = field(default_factory=dict)
     held_out: int = 0
+    agreement: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,19 +163,23 @@ def choose_start(
 
     Further rounds start from what the results of the last round have in common, while the log-likelihood rises.
     """
-    tried, measured = dict[str, RowPairs](), dict[str, float]()
+    tried, measured, results = dict[str, RowPairs](), dict[str, float](), dict[str, RowPairs]()
     for again in range(rounds):
-        best, results = max(measured.values(), default=-np.inf), list[RowPairs]()
+        best, last = max(measured.values(), default=-np.inf), list[RowPairs]()
         for name, pairs in starts:
             training.context.reporter.stage(f"starting from {name}")
             found = training.trial(method, pairs)
             tried[name], measured[name] = pairs, found.iterations[-1].log_likelihood
-            results.append(RowPairs(found.matching.source, found.matching.target))
+            results[name] = RowPairs(found.matching.source, found.matching.target)
+            last.append(results[name])
         if max(measured.values()) <= best:
             break
-        starts = in_common(results, f"results of round {again + 1}", len(training.target))
+        starts = in_common(last, f"results of round {again + 1}", len(training.target))
     chosen = max(measured, key=lambda name: measured[name])
-    return tried[chosen], Choice("start", chosen, "EM from there ends with the largest log-likelihood", measured)
+    ours, *others = (results[name].keys(len(training.target)) for name in (chosen, *measured.keys() - {chosen}))
+    agreement = round(float(np.isin(ours, np.concatenate(others)).mean()), 4) if others and len(ours) else 1.0
+    why = "EM from there ends with the largest log-likelihood"
+    return tried[chosen], Choice("start", chosen, why, measured, agreement=agreement)
 
 
 def in_common(found: Sequence[RowPairs], name: str, n_targets: int) -> Iterator[tuple[str, RowPairs]]:
@@ -190,10 +199,11 @@ def couplings(training: Training, largest: RowPairs) -> Iterator[tuple[str, RowP
         yield f"{size:,} words", RowPairs(*couple(training.source, training.target, size))
 
 
-def leads_astray(seed: Seed, fit: Fit) -> bool:
+def leads_astray(seed: Seed, fit: Fit, choices: Sequence[Choice] = ()) -> bool:
     """Check whether a few pairs, or none, led to pairs most of which are wrong; others are used as they are given."""
     few = seed.name == UNSUPERVISED or (seed.is_dictionary and len(np.unique(seed.source)) < MIN_WORDS_TO_SPLIT)
-    return few and fit.weights is not None and tells_weakness(fit.weights.purity, fit.weights.deviation)
+    weak = fit.weights is not None and tells_weakness(fit.weights.purity, fit.weights.deviation)
+    return few and (weak or any(choice.agreement < MIN_AGREEMENT for choice in choices))
 
 
 def fit_from_elsewhere(training: Training, fitted: FittedMethod, seed: Seed, identical: RowPairs) -> FittedMethod:
