@@ -244,7 +244,7 @@ def convert_table(table: Mapping[str, Any], kind: type[Converted], origin: str, 
     except msgspec.ValidationError as error:
         problem, _, place = str(error).partition(" - at ")
         unknown = re.search(r"unknown field `(.*)`|enum value '(.*)'", problem)
-        near = difflib.get_close_matches(unknown[1] or unknown[2], known, n=1) if unknown else []
+        near = difflib.get_close_matches(unknown[1] or unknown[2] or "", known, n=1) if unknown else []
         words = "".join(" " if sign.isspace() else sign for sign in problem if sign != "`")
         for word, toml_word in TOML_WORDS.items():
             words = words.replace(word, toml_word)
