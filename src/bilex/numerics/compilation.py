@@ -9,12 +9,13 @@ from typing import Any
 from bilex.errors import BilexError, BilexWarning
 from bilex.numerics.threads import check_address_space
 
-__all__ = ["config", "intrinsic", "njit", "target_features", "types"]  # kernels take numba from here, for its errors
+__all__ = ["cgutils", "config", "intrinsic", "njit", "target_features", "types"]  # kernels take numba from here, for its errors
 
 check_address_space(400 << 20)  # numba with LLVM, and SciPy's BLAS where it is installed
 try:
     import numba
     from numba import config, types
+    from numba.core import cgutils
     from numba.core.registry import cpu_target
     from numba.extending import intrinsic
 except (ValueError, OSError, ImportError) as error:  # it reads its variables when it is imported; or ulimit -v
