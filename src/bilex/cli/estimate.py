@@ -26,7 +26,7 @@ BASE_MEMORY = 350e6  # bytes: Python, the libraries and the compiled kernels
 COPIES = 2.6  # of both languages' vectors, at the peak
 BYTES_PER_WORD = 2050  # of a word's candidates while they are weighed, at the peak as well
 BYTES_PER_EDGE = 24  # of the E-step's graph
-SAMPLE_QUERIES, SAMPLE_TARGETS = 2048, 32768
+SAMPLE_QUERIES, SAMPLE_TARGETS = 1024, 8192
 # The limit, the usage, and in memory.stat the part of the usage that is only cached files; in versions 2 and 1.
 CGROUP_FILES = (
     ("memory.max", "memory.current", "inactive_file"),

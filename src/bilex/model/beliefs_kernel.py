@@ -102,8 +102,8 @@ def update_side(
             compute_messages(fields[:degree], capacity, null, prefix, suffix, messages)
         for place in range(degree):
             edge = edges[start + place]
-            before = to_probability(fields[place] * outgoing[edge])
-            after = to_probability(fields[place] * messages[place])
+            before = 1.0 / (1.0 + fields[place] * outgoing[edge])  # the other outcome: there is no branch then
+            after = 1.0 / (1.0 + fields[place] * messages[place])
             change = max(change, abs(after - before))
             outgoing[edge] = messages[place]
     return change

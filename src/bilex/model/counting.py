@@ -110,9 +110,10 @@ def bounded_purity(purity: float, deviation: float) -> float:
 
 def heaviest_of(weights: Floats, words: Indices) -> Flags:
     """Mark the heaviest edge of each word; ties go to the first."""
-    order = np.lexsort((-weights, words))
-    best = np.zeros(len(weights), np.bool_)
-    best[order[np.unique(words[order], return_index=True)[1]]] = True
+    from bilex.model.rivals_kernel import top_two
+
+    heaviest, best = top_two(words, weights, int(words.max(initial=-1)) + 1)[0], np.zeros(len(weights), np.bool_)
+    best[heaviest[heaviest >= 0]] = True
     return best
 
 

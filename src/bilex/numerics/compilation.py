@@ -9,7 +9,8 @@ from typing import Any
 from bilex.errors import BilexError, BilexWarning
 from bilex.numerics.threads import check_address_space
 
-__all__ = ["cgutils", "config", "intrinsic", "njit", "target_features", "types"]  # kernels take numba from here, for its errors
+# kernels take numba from here, for its errors
+__all__ = ["cgutils", "config", "intrinsic", "njit", "target_features", "types"]
 
 check_address_space(400 << 20)  # numba with LLVM, and SciPy's BLAS where it is installed
 try:

@@ -27,7 +27,8 @@ Lists = tuple[Floats, Indices]
 def write_eight_sums(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Write the code of `eight_sums`: numba's compiler does not find the vector instructions by itself."""
     wide, single = ir.VectorType(ir.DoubleType(), 8), ir.VectorType(ir.FloatType(), 8)
-    rows = [context.make_array(kind)(context, builder, row) for kind, row in zip(signature.args, arguments, strict=True)]
+    kinds = zip(signature.args, arguments, strict=True)
+    rows = [context.make_array(kind)(context, builder, row) for kind, row in kinds]
     count = builder.extract_value(rows[0].shape, 0)
     sums = cgutils.alloca_once_value(builder, ir.Constant(wide, [0.0] * 8))
     with cgutils.for_range(builder, builder.lshr(count, ir.Constant(count.type, 3))) as loop:
@@ -43,18 +44,20 @@ def write_eight_sums(context: Any, builder: Any, signature: Any, arguments: Any)
     return context.make_tuple(builder, signature.return_type, lanes)
 
 
-@intrinsic
-def eight_sums(typing_context: Any, x: Any, y: Any) -> Any:
-    """Sum the products of two float32 rows in float64, of every eighth number each, without an incomplete last eight."""
-    return types.UniTuple(types.float64, 8)(x, y), write_eight_sums
+def type_eight_sums(typing_context: Any, x: Any, y: Any) -> Any:
+    """Return the type of `eight_sums` and what writes it; None, an error for numba, unless both rows are contiguous."""
+    whole = x.layout == y.layout == "C" and x.dtype == y.dtype == types.float32
+    return (types.UniTuple(types.float64, 8)(x, y), write_eight_sums) if whole else None
 
 
-if config.DISABLE_JIT:
+def eight_sums_in_python(x: Vectors, y: Vectors) -> Floats:
+    """Compute the same where numba is switched off."""
+    whole = x.size - x.size % 8
+    return np.asarray((x[:whole].astype(np.float64) * y[:whole]).reshape(-1, 8).sum(axis=0))
 
-    def eight_sums(x: Vectors, y: Vectors) -> Floats:  # noqa: F811
-        """Compute the same where numba is switched off."""
-        whole = x.size - x.size % 8
-        return np.asarray((x[:whole].astype(np.float64) * y[:whole]).reshape(-1, 8).sum(axis=0))
+
+# The products of two float32 rows in float64, every eighth in one sum; what is left beyond a multiple of eight is not.
+eight_sums: Any = eight_sums_in_python if config.DISABLE_JIT else intrinsic(type_eight_sums)
 
 
 @njit(cache=True, nogil=True)
@@ -63,7 +66,7 @@ def dot(x: Vectors, y: Vectors) -> float:
     sum0, sum1, sum2, sum3, sum4, sum5, sum6, sum7 = eight_sums(x, y)
     for i in range(x.size - x.size % 8, x.size):
         sum0 += np.float64(x[i]) * np.float64(y[i])
-    return ((sum0 + sum1) + (sum2 + sum3)) + ((sum4 + sum5) + (sum6 + sum7))
+    return float(((sum0 + sum1) + (sum2 + sum3)) + ((sum4 + sum5) + (sum6 + sum7)))
 
 
 @njit(cache=True, nogil=True)
