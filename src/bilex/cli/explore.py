@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import secrets
 import socket
 import threading
@@ -90,6 +91,10 @@ def serve(explorer: Explorer, listening: socket.socket, token: str, *, browser: 
             if one_time_key is not None:
                 address = f"http://{HOST}:{port}/?key={one_time_key}"
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # a request that is cut off is no error now
+            await super().shutdown(sockets)
 
     app = create_app(explorer, port, token, one_time_key)
     config = uvicorn.Config(
