@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 from bilex.errors import BilexError
 
-Part = TypeVar("Part")
+Piece = TypeVar("Piece")
 BLAS_BUFFER = 33 << 20  # bytes for each thread
 
 
@@ -78,8 +78,8 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 def for_each(
-    work: Callable[[Part], None],
-    parts: Sequence[Part],
+    work: Callable[[Piece], None],
+    parts: Sequence[Piece],
     *,
     threads: int | None = None,
     done: Callable[[int], None] | None = None,
