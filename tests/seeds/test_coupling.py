@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bilex.seeds.coupling import (
-    PART,
+    COUPLED_SHARE,
     Coupling,
     coordinates,
     couple,
@@ -101,12 +101,12 @@ def test_blocks_come_in_order() -> None:
 
 
 def test_parts_are_other_words_each_time_and_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bilex.seeds.coupling.PARTS", 3)
+    monkeypatch.setattr("bilex.seeds.coupling.COUPLINGS", 3)
     source, target, truth = views(200, noise=0.5)
     found = [list(couple_parts(source, target)) for _ in range(2)]
     assert len(found[0]) == 3
     for one, two in zip(*found, strict=True):
         assert [part.tolist() for part in one] == [part.tolist() for part in two]
     assert len({rows.tobytes() for rows, _ in found[0]}) == 3
-    assert all(0 < len(rows) <= PART * 200 for rows, _ in found[0])
+    assert all(0 < len(rows) <= COUPLED_SHARE * 200 for rows, _ in found[0])
     assert np.mean(np.concatenate([truth[rows] == columns for rows, columns in found[0]])) > 0.3

@@ -39,8 +39,8 @@ COOLING_STEPS = 80
 SINKHORN_ROUNDS = 6  # in each E-step, starting from the scalings of the last one
 FIRST_SINKHORN_ROUNDS = 15
 RANK_OFFSET = 10.0  # the ranks of the most frequent words say little
-PARTS, PARTS_WORDS = 16, 2000  # couplings of random parts, and the words that these are drawn from
-PART = 0.75  # the share of the words in a part
+COUPLINGS, COUPLED_WORDS = 16, 2000  # couplings of random parts, and the words that these are drawn from
+COUPLED_SHARE = 0.75  # the share of the words in a part
 BLOCK_ROWS = 500  # rows at once; a constant, so that results do not depend on the number of threads
 TINY = np.float32(1e-30)
 T = TypeVar("T")
@@ -117,9 +117,9 @@ def couple_rows(source: Vectors, target: Vectors, ours: Indices, theirs: Indices
 def couple_parts(source: Vectors, target: Vectors) -> Iterator[tuple[Indices, Indices]]:
     """Yield the couplings of random parts of the frequent words of both languages."""
     rng = np.random.default_rng(0)
-    frequent = min(PARTS_WORDS, len(source), len(target))
-    for _ in range(PARTS):
-        ours, theirs = (np.sort(rng.choice(frequent, round(PART * frequent), replace=False)) for _ in range(2))
+    frequent = min(COUPLED_WORDS, len(source), len(target))
+    for _ in range(COUPLINGS):
+        ours, theirs = (np.sort(rng.choice(frequent, round(COUPLED_SHARE * frequent), replace=False)) for _ in range(2))
         yield couple_rows(source, target, ours, theirs)
 
 
