@@ -209,8 +209,8 @@ def leads_astray(seed: Seed, fit: Fit, choices: Sequence[Choice] = ()) -> bool:
 def fit_from_elsewhere(training: Training, fitted: FittedMethod, seed: Seed, identical: RowPairs) -> FittedMethod:
     """Run EM from other starts than the seed alone, which led to pairs that are mostly wrong.
 
-    These are words spelt the same, and pairs that several couplings share, each with the seed's pairs. What was fitted
-    stays, if the model likes it best.
+    These are words spelt the same, and pairs that several couplings share, each with the seed's pairs; the pairs found
+    so far may be partly right, and join them. What was fitted stays, if the model likes it best.
     """
     method = fitted.method.with_changes({"supervision": "start"})
     training.context.reporter.stage("coupling parts of the words")
@@ -218,10 +218,11 @@ def fit_from_elsewhere(training: Training, fitted: FittedMethod, seed: Seed, ide
     starts = dict(in_common(parts, "couplings", len(training.target)))
     if len(identical):
         starts["words spelt the same"] = identical
-    if seed.name != UNSUPERVISED:
-        starts = {name: pairs.union(seed.pairs) for name, pairs in starts.items()}
     if not starts:
         return fitted
+    starts["the pairs found so far"] = RowPairs(fitted.fit.matching.source, fitted.fit.matching.target)
+    if seed.name != UNSUPERVISED:
+        starts = {name: pairs.union(seed.pairs) for name, pairs in starts.items()}
     pairs, choice = choose_start(training, method, starts.items(), ROUNDS)
     if max(choice.measured.values()) <= fitted.fit.iterations[-1].log_likelihood:
         return fitted
