@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["COMMAND", "Bilex", "Outcome", "contents", "environment", "refused", "spawn"]
+__all__ = ["COMMAND", "Bilex", "Outcome", "assert_error_line", "contents", "environment", "spawn"]
 
 COMMAND = [sys.executable, "-c", "from bilex.cli import main; main()"]
 
@@ -34,7 +34,7 @@ def contents(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-def refused(outcome: Outcome, *mentions: str, code: int = 1) -> None:
+def assert_error_line(outcome: Outcome, *mentions: str, code: int = 1) -> None:
     """Check for a proper error: the code, nothing on stdout, one line on stderr that contains all mentions."""
     assert outcome.code == code, outcome
     assert outcome.out == ""

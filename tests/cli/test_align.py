@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bilex.vectors.embeddings import Embeddings, load
-from tests.cli.helpers import Bilex, contents, refused
+from tests.cli.helpers import Bilex, assert_error_line, contents
 
 NAMES = ("house", "<b>tree</b>", *(f"w{row}" for row in range(98)))
 
@@ -46,10 +46,10 @@ def test_again_gives_the_same_bytes_and_replaces_only_alignments(bilex: Bilex, m
     assert bilex(*arguments) == (0, "", "")
     assert contents(models / "out") == before
     (models / "out" / "notes.txt").write_text("mine")
-    refused(bilex(*arguments), "notes.txt")
+    assert_error_line(bilex(*arguments), "notes.txt")
     (models / "other").mkdir()
     (models / "other" / "a.vec").write_text("mine")
-    refused(bilex("align", "old.vec", "new.vec", "-o", "other"), "not written by `bilex align`")
+    assert_error_line(bilex("align", "old.vec", "new.vec", "-o", "other"), "not written by `bilex align`")
 
 
 def test_json_and_models_that_do_not_fit(bilex: Bilex, models: Path) -> None:
@@ -60,4 +60,4 @@ def test_json_and_models_that_do_not_fit(bilex: Bilex, models: Path) -> None:
     assert not found["fits"] and found["shared"] == 100 and len(found["moved"][0]["new_neighbours"]) == 5
     assert outcome.code == 0 and outcome.err.count("\n") == 1
     assert (models / "old-noise-aligned" / "noise.safetensors").is_file()
-    refused(bilex("align", "old.vec", "none.vec"), "none.vec")
+    assert_error_line(bilex("align", "old.vec", "none.vec"), "none.vec")

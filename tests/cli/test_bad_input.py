@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.helpers import Bilex, contents, refused
+from tests.cli.helpers import Bilex, assert_error_line, contents
 from tests.languages import Languages, make_languages, vec_text
 
 
-def refuses(bilex: Bilex, folder: Path, *arguments: object, place: str) -> None:
+def assert_refuses(bilex: Bilex, folder: Path, *arguments: object, place: str) -> None:
     """Check that `induce` refuses, for a new run and over an old one, names the place, and changes nothing."""
     before = contents(folder)
     assert "run/lexicon.tsv" in before
     for output in ("new", "run"):
-        refused(bilex("induce", *arguments, "-o", output, "--force"), place)
+        assert_error_line(bilex("induce", *arguments, "-o", output, "--force"), place)
         assert contents(folder) == before
 
 
@@ -76,27 +76,27 @@ def field(lines: Lines, row: int, number: int, value: bytes) -> Lines:
 def test_vectors_that_cannot_be_repaired(
     bilex: Bilex, work: Path, changed: Callable[[Change], Path], change: Change, place: str
 ) -> None:
-    refuses(bilex, work, changed(change), "trg.vec", place=place)
+    assert_refuses(bilex, work, changed(change), "trg.vec", place=place)
 
 
 def test_bad_target_vectors(bilex: Bilex, work: Path, changed: Callable[[Change], Path]) -> None:
-    refuses(bilex, work, "src.vec", changed(lambda lines: field(lines, 7, 3, b"x")), place="bad.vec:8: ")
+    assert_refuses(bilex, work, "src.vec", changed(lambda lines: field(lines, 7, 3, b"x")), place="bad.vec:8: ")
 
 
 def test_missing_file(bilex: Bilex, work: Path) -> None:
-    refuses(bilex, work, "nonesuch.vec", "trg.vec", place="nonesuch.vec: ")
-    refuses(bilex, work, "src.vec", "nonesuch.vec", place="nonesuch.vec: ")
-    refuses(bilex, work, "src.vec", "trg.vec", "--seed", "nonesuch.vec", place="nonesuch.vec: ")
+    assert_refuses(bilex, work, "nonesuch.vec", "trg.vec", place="nonesuch.vec: ")
+    assert_refuses(bilex, work, "src.vec", "nonesuch.vec", place="nonesuch.vec: ")
+    assert_refuses(bilex, work, "src.vec", "trg.vec", "--seed", "nonesuch.vec", place="nonesuch.vec: ")
 
 
 def test_a_folder_instead_of_a_file(bilex: Bilex, work: Path) -> None:
-    refuses(bilex, work, "run", "trg.vec", place="run: ")
+    assert_refuses(bilex, work, "run", "trg.vec", place="run: ")
 
 
 def test_different_dimensions(bilex: Bilex, work: Path) -> None:
     side = make_languages(30, 7, 10).target
     Path("seven.vec").write_text(vec_text(side.words, side.vectors))
-    refuses(bilex, work, "src.vec", "seven.vec", "--method", "ruder2018", place="seven.vec")
+    assert_refuses(bilex, work, "src.vec", "seven.vec", "--method", "ruder2018", place="seven.vec")
 
 
 @pytest.mark.parametrize(
@@ -111,14 +111,14 @@ def test_different_dimensions(bilex: Bilex, work: Path) -> None:
 )
 def test_seeds_that_cannot_be_used(bilex: Bilex, work: Path, text: bytes, place: str) -> None:
     Path("seed.txt").write_bytes(text)
-    refuses(bilex, work, "src.vec", "trg.vec", "--seed", "seed.txt", place=place)
+    assert_refuses(bilex, work, "src.vec", "trg.vec", "--seed", "seed.txt", place=place)
 
 
 def test_no_word_in_common(bilex: Bilex, work: Path) -> None:
     side = make_languages(30, 24, 0).target
     Path("other.vec").write_text(vec_text(side.words, side.vectors))
     for seed in ("identical", "numerals"):
-        refuses(bilex, work, "src.vec", "other.vec", "--seed", seed, place="share no")
+        assert_refuses(bilex, work, "src.vec", "other.vec", "--seed", seed, place="share no")
 
 
 # Repaired
@@ -176,5 +176,5 @@ def test_one_word(bilex: Bilex, work: Path) -> None:
     """Centred, it is zero, and nothing can be learnt: that is an error, and no run is replaced."""
     Path("one.vec").write_text("1 2\na 1 2\n")
     before = contents(work)
-    refused(bilex("induce", "one.vec", "one.vec", "-o", "run", "--candidates", 1))
+    assert_error_line(bilex("induce", "one.vec", "one.vec", "-o", "run", "--candidates", 1))
     assert contents(work) == before

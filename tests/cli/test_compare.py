@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from bilex import cli
-from tests.cli.helpers import Bilex, refused
+from tests.cli.helpers import Bilex, assert_error_line
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +112,10 @@ def test_reverse(bilex: Bilex, work: Path, weak: Path) -> None:
 
 
 def test_bad_input_is_one_line(bilex: Bilex, work: Path) -> None:
-    refused(bilex("compare", "run", "none", "gold.txt"), "none: this is not a run directory")
-    refused(bilex("compare", "run", "run", "none.txt"), "none.txt: no such file")
-    refused(bilex("compare", "run", "run", "gold.txt", "--tsv", "--json"), "exclude each other", code=2)
+    assert_error_line(bilex("compare", "run", "none", "gold.txt"), "none: this is not a run directory")
+    assert_error_line(bilex("compare", "run", "run", "none.txt"), "none.txt: no such file")
+    assert_error_line(bilex("compare", "run", "run", "gold.txt", "--tsv", "--json"), "exclude each other", code=2)
     (work / "other.txt").write_text("x y\n")
-    refused(bilex("compare", "run", "run", "other.txt"), "other.txt: none of its 1 words is covered by both runs")
+    assert_error_line(
+        bilex("compare", "run", "run", "other.txt"), "other.txt: none of its 1 words is covered by both runs"
+    )

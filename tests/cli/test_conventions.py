@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.helpers import Bilex, refused
+from tests.cli.helpers import Bilex, assert_error_line
 
 
 def test_the_convention_decides_what_p_at_k_is_over(bilex: Bilex, work: Path) -> None:
@@ -22,4 +22,4 @@ def test_the_convention_decides_what_p_at_k_is_over(bilex: Bilex, work: Path) ->
         assert figures["p@1"] <= figures["p@5"] <= figures["p@10"] <= 1
     assert by["covered"]["p@10"] > by["all"]["p@10"] > by["pairs"]["p@10"]
     assert "convention     pairs\n" in bilex("evaluate", "run", "gold.txt", "--convention", "pairs").out
-    refused(bilex("evaluate", "run", "gold.txt", "--convention", "macro"), "'macro'", code=2)
+    assert_error_line(bilex("evaluate", "run", "gold.txt", "--convention", "macro"), "'macro'", code=2)

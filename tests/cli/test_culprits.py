@@ -20,7 +20,7 @@ from bilex.matching.graph import RowPairs
 from bilex.methods import find_method
 from bilex.model.prior import Prior
 from bilex.seeds.dictionaries import read_pairs
-from tests.cli.helpers import Bilex, refused
+from tests.cli.helpers import Bilex, assert_error_line
 from tests.languages import make_languages
 
 OPTIONS = [
@@ -32,12 +32,12 @@ OPTIONS = [
 @pytest.mark.parametrize("options", OPTIONS)
 def test_an_option_without_sense_is_wrong_usage(bilex: Bilex, work: Path, options: tuple[str, str]) -> None:
     before = sorted(work.iterdir())
-    refused(bilex("induce", "src.vec", "trg.vec", *options), options[0], code=2)
+    assert_error_line(bilex("induce", "src.vec", "trg.vec", *options), options[0], code=2)
     assert sorted(work.iterdir()) == before
 
 
 def test_odds_that_drown_every_weight_are_refused(bilex: Bilex, work: Path) -> None:
-    refused(bilex("induce", "src.vec", "trg.vec", "--log-odds", "1e308", "-o", "new"), "log_odds")
+    assert_error_line(bilex("induce", "src.vec", "trg.vec", "--log-odds", "1e308", "-o", "new"), "log_odds")
 
 
 def test_more_candidates_than_words_need_no_more_memory() -> None:
@@ -95,7 +95,7 @@ def test_the_readers_tell_what_may_not_be_read(bilex: Bilex, work: Path, monkeyp
 
 def test_a_word_of_a_megabyte_is_shortened(bilex: Bilex, work: Path) -> None:
     outcome = bilex("translate", work / "run", "x" * 10**6)
-    refused(outcome, "xxx...")
+    assert_error_line(outcome, "xxx...")
     assert len(outcome.err) < 500
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.helpers import Bilex, contents, refused
+from tests.cli.helpers import Bilex, assert_error_line, contents
 
 INDUCE = ("induce", "src.vec", "trg.vec", "--method", "ruder2018", "--max-rank", "200", "--complete")
 
@@ -42,7 +42,7 @@ def test_a_full_disk_is_one_line(work: Path, mounted: Path, bilex: Bilex, free: 
         shutil.copytree(work / "run", mounted / "run")
     fill(mounted, free)
     before = contents(mounted)
-    refused(bilex(*INDUCE, "--force", "-o", mounted / "run"), str(mounted))
+    assert_error_line(bilex(*INDUCE, "--force", "-o", mounted / "run"), str(mounted))
     after = contents(mounted)
     kept = after.pop("run/checkpoint.safetensors", None)
     if kept is not None and not old:
@@ -59,10 +59,10 @@ def test_other_commands_on_a_full_disk(work: Path, mounted: Path, bilex: Bilex) 
     (mounted / "out.tsv").write_text("mine")
     fill(mounted, 0)
     before = contents(mounted)
-    refused(bilex("report", mounted / "run", "-o", mounted / "out.html"), str(mounted))
+    assert_error_line(bilex("report", mounted / "run", "-o", mounted / "out.html"), str(mounted))
     for kind in ("tsv", "jsonl", "tei", "vec", "bin", "safetensors"):
         place = mounted / f"out.{kind}"
-        refused(bilex("export", mounted / "run", "--format", kind, "-o", place), str(mounted))
+        assert_error_line(bilex("export", mounted / "run", "--format", kind, "-o", place), str(mounted))
         assert contents(mounted) == before, kind
 
 
@@ -71,7 +71,7 @@ def test_a_folder_that_may_not_be_written_to(work: Path, mounted: Path, bilex: B
     subprocess.run(["mount", "-o", "remount,ro", mounted], check=True)
     before = contents(mounted)
     for place in ("run", "new"):
-        refused(bilex(*INDUCE, "--force", "-o", mounted / place), f"{place}: ")
-    refused(bilex("report", mounted / "run"), str(mounted))
+        assert_error_line(bilex(*INDUCE, "--force", "-o", mounted / place), f"{place}: ")
+    assert_error_line(bilex("report", mounted / "run"), str(mounted))
     assert bilex("translate", mounted / "run", "s0").code == 0
     assert contents(mounted) == before

@@ -51,7 +51,7 @@ def test_the_filter_is_the_one_that_is_used(monkeypatch: pytest.MonkeyPatch) -> 
         assert doctor.cpu()[0]["filter"] == ("int8" if has else "float32")
 
 
-def broken(bilex: Bilex, *mentions: str) -> dict[str, Any]:
+def assert_broken(bilex: Bilex, *mentions: str) -> dict[str, Any]:
     """Check that the exit code is 1, and that each mention is in the message, on the screen and in the JSON."""
     done = bilex("doctor")
     assert done.code == 1
@@ -67,13 +67,13 @@ def broken(bilex: Bilex, *mentions: str) -> dict[str, Any]:
 
 def test_wrong_number_of_threads(bilex: Bilex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BILEX_THREADS", "many")
-    assert broken(bilex, "BILEX_THREADS")["threads"] == {}
+    assert assert_broken(bilex, "BILEX_THREADS")["threads"] == {}
     assert bilex("doctor", "--quiet").out == ""
 
 
 def test_packages_that_cannot_be_imported(bilex: Bilex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "threadpoolctl", None)
-    facts = broken(bilex, "pip install --force-reinstall threadpoolctl")
+    facts = assert_broken(bilex, "pip install --force-reinstall threadpoolctl")
     assert len(facts["problems"]) == 2  # BLAS cannot be examined either
     assert facts["blas"] == {}
 
@@ -83,10 +83,10 @@ def test_cache_folder_that_cannot_be_written(bilex: Bilex, monkeypatch: pytest.M
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
-    broken(bilex, "NUMBA_CACHE_DIR", "Permission denied")
+    assert_broken(bilex, "NUMBA_CACHE_DIR", "Permission denied")
 
 
 @pytest.mark.parametrize(("right", "gap"), [(0.5, 0.0), (1.0, 1e-3)])
 def test_wrong_result_of_the_small_run(bilex: Bilex, monkeypatch: pytest.MonkeyPatch, right: float, gap: float) -> None:
     monkeypatch.setattr(doctor, "induce_made_up", lambda *_: (right, gap))
-    broken(bilex, "bilex doctor --json")
+    assert_broken(bilex, "bilex doctor --json")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.helpers import Bilex, contents, refused
+from tests.cli.helpers import Bilex, assert_error_line, contents
 from tests.languages import Languages
 
 KEYS = {"p@1", "p@5", "p@10", "mrr", "coverage", "queries", "p@1_all"}
@@ -58,13 +58,13 @@ def test_people_get_the_same_figures_as_lines(bilex: Bilex, made: Path) -> None:
 
 def test_a_gold_list_without_a_known_word_is_explained(bilex: Bilex, work: Path) -> None:
     Path("back.txt").write_text("t3 s3\n")
-    refused(bilex("evaluate", "run", "back.txt"), "back.txt: ", "--reverse")
+    assert_error_line(bilex("evaluate", "run", "back.txt"), "back.txt: ", "--reverse")
 
 
 def test_a_bad_gold_dictionary_is_one_line(bilex: Bilex, work: Path) -> None:
-    refused(bilex("evaluate", "run", "list.txt"), "list.txt: no such file")
+    assert_error_line(bilex("evaluate", "run", "list.txt"), "list.txt: no such file")
     Path("list.txt").write_bytes(b"s1 t1\ns2\n")
-    refused(bilex("evaluate", "run", "list.txt"), "list.txt:2: ")
+    assert_error_line(bilex("evaluate", "run", "list.txt"), "list.txt:2: ")
 
 
 # Damaged runs
@@ -89,7 +89,7 @@ def test_a_damaged_run_is_one_line(bilex: Bilex, work: Path, name: str, damage: 
         path.write_bytes(data[:middle] if damage == "truncated" else data[:middle] + b"\x07" + data[middle + 1 :])
     before = contents(work)
     whole_folder = (name, damage) == ("run.json", "missing")
-    refused(
+    assert_error_line(
         bilex("evaluate", "run", "gold.txt"),
         "run: this is not" if whole_folder else f"run/{name}: ",
         "; ",
@@ -101,9 +101,9 @@ def test_a_damaged_run_is_one_line(bilex: Bilex, work: Path, name: str, damage: 
 def test_a_run_of_a_newer_version_is_one_line(bilex: Bilex, work: Path) -> None:
     manifest = json.loads(Path("run/run.json").read_text())
     Path("run/run.json").write_text(json.dumps({**manifest, "format": 99, "version": "7.0"}) + "\n")
-    refused(bilex("translate", "run", "s0"), "run/run.json: ", "newer bilex (7.0)")
+    assert_error_line(bilex("translate", "run", "s0"), "run/run.json: ", "newer bilex (7.0)")
 
 
 def test_what_is_not_a_run_is_one_line(bilex: Bilex, work: Path) -> None:
     for place in ("nonesuch", "src.vec", "."):
-        refused(bilex("evaluate", place, "gold.txt"), f"{place}: this is not a run directory")
+        assert_error_line(bilex("evaluate", place, "gold.txt"), f"{place}: this is not a run directory")

@@ -12,17 +12,17 @@ import pytest
 
 from bilex import Run
 from bilex.lexicon.reviews import Reviews
-from tests.cli.helpers import Bilex, contents, refused
+from tests.cli.helpers import Bilex, assert_error_line, contents
 from tests.web.helpers import logged_in, serving
 
 
 def test_a_broken_run_is_refused(bilex: Bilex, work: Path) -> None:
     """What a run may lack is tested in tests/runs; here one of its own files and the review."""
-    refused(bilex("explore", work / "nowhere", "--no-browser", "--port", "0"), "nowhere")
+    assert_error_line(bilex("explore", work / "nowhere", "--no-browser", "--port", "0"), "nowhere")
     (work / "run" / "review.sqlite").write_bytes(b"half of a database")
-    refused(bilex("explore", "run", "--no-browser", "--port", "0"), "review.sqlite")
+    assert_error_line(bilex("explore", "run", "--no-browser", "--port", "0"), "review.sqlite")
     (work / "run" / "model.safetensors").unlink()
-    refused(bilex("explore", "run", "--no-browser", "--port", "0"), "model.safetensors")
+    assert_error_line(bilex("explore", "run", "--no-browser", "--port", "0"), "model.safetensors")
 
 
 def test_a_port_in_use_is_refused(bilex: Bilex, work: Path) -> None:
@@ -30,8 +30,8 @@ def test_a_port_in_use_is_refused(bilex: Bilex, work: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        refused(bilex("explore", "run", "--no-browser", "--port", port), str(port), "--port")
-    refused(bilex("explore", "run", "--port", "70000"), "70000", code=2)
+        assert_error_line(bilex("explore", "run", "--no-browser", "--port", port), str(port), "--port")
+    assert_error_line(bilex("explore", "run", "--port", "70000"), "70000", code=2)
 
 
 def test_it_serves_this_machine_until_ctrl_c(work: Path) -> None:
@@ -108,8 +108,12 @@ def test_retraining_from_a_review(bilex: Bilex, work: Path) -> None:
 
 
 def test_a_seed_without_a_review_is_refused(bilex: Bilex, work: Path) -> None:
-    refused(bilex("induce", "src.vec", "trg.vec", "--seed", "run/reviewed", "-o", "again"), "run", "bilex explore run")
-    refused(bilex("induce", "src.vec", "trg.vec", "--seed", "nowhere/reviewed", "-o", "again"), "nowhere/reviewed")
+    assert_error_line(
+        bilex("induce", "src.vec", "trg.vec", "--seed", "run/reviewed", "-o", "again"), "run", "bilex explore run"
+    )
+    assert_error_line(
+        bilex("induce", "src.vec", "trg.vec", "--seed", "nowhere/reviewed", "-o", "again"), "nowhere/reviewed"
+    )
     assert not (work / "again").exists()
 
 
@@ -117,5 +121,5 @@ def test_a_review_is_not_overwritten(bilex: Bilex, work: Path) -> None:
     reviewed_pairs(work)
     before = contents(work / "run")
     outcome = bilex("induce", "src.vec", "trg.vec", "-o", "run", "--quiet")
-    refused(outcome, "run", "review.sqlite", "-o")
+    assert_error_line(outcome, "run", "review.sqlite", "-o")
     assert contents(work / "run") == before

@@ -18,7 +18,7 @@ from bilex.lexicon.lexicon import Lexicon
 from bilex.lexicon.reviews import Reviews
 from bilex.runs.run import Run
 from bilex.seeds.dictionaries import read_pairs
-from tests.cli.helpers import COMMAND, Bilex, contents, refused, spawn
+from tests.cli.helpers import COMMAND, Bilex, assert_error_line, contents, spawn
 from tests.cli.test_process import watch
 from tests.languages import make_languages
 
@@ -71,10 +71,10 @@ def test_only_confident_entries_are_written(bilex: Bilex, work: Path) -> None:
     page = ElementTree.fromstring(bilex("export", "run", "--min-confidence", limit, "--format", "tei").out.encode())
     degrees = [float(cit.attrib["cert"]) for cit in page.iter("{http://www.tei-c.org/ns/1.0}cit")]
     assert sorted(degrees) == sorted(entry.confidence or 0.0 for entry in confident)
-    refused(
+    assert_error_line(
         bilex("export", "run", "--format", "vec", "-o", "out.vec", "--min-confidence", 0.5), "--min-confidence", code=2
     )
-    refused(bilex("export", "run", "--min-confidence", 1.5), "1.5", code=2)
+    assert_error_line(bilex("export", "run", "--min-confidence", 1.5), "1.5", code=2)
 
 
 def test_sets_are_written_in_every_format(bilex: Bilex, work: Path) -> None:
@@ -97,7 +97,7 @@ def test_sets_are_written_in_every_format(bilex: Bilex, work: Path) -> None:
     pairs = {tuple(line.split()[1::-1]) for line in (work / "l.f2e").read_text("utf-8").splitlines()}
     assert {pair for pair in pairs if pair[1] != "NULL"} == expected
     for other in (("--min-confidence", 0.5), ("--format", "vec", "-o", "x.vec")):
-        refused(bilex("export", "run", "--min-probability", 0.1, *other), "--min-probability", code=2)
+        assert_error_line(bilex("export", "run", "--min-probability", 0.1, *other), "--min-probability", code=2)
 
 
 @pytest.mark.parametrize("ending", ["vec", "bin", "safetensors", "vec.gz"])
@@ -138,7 +138,7 @@ def test_one_side_is_one_file_of_that_name(bilex: Bilex, work: Path) -> None:
 
 
 def test_a_reviewed_lexicon_has_the_decisions_applied(bilex: Bilex, work: Path) -> None:
-    refused(bilex("export", "run", "--format", "tei", "--reviewed"), "bilex explore")
+    assert_error_line(bilex("export", "run", "--format", "tei", "--reviewed"), "bilex explore")
     first, second, third, *_ = [(entry.source, entry.target) for entry in Run.load(work / "run").lexicon]
     with Reviews(work / "run") as reviews:
         reviews.decide(first, "rejected", version=0)
@@ -187,7 +187,7 @@ def test_a_reviewed_lexicon_has_the_decisions_applied(bilex: Bilex, work: Path) 
         written = (work / name).read_bytes()
         content = zipfile.ZipFile(work / name).read("collection.anki2") if form == "anki" else written
         assert b"better" in content and third[1].encode() in content, form
-    refused(bilex("export", "run", "--reviewed", "--format", "vec", "-o", "m.vec"), "--reviewed", code=2)
+    assert_error_line(bilex("export", "run", "--reviewed", "--format", "vec", "-o", "m.vec"), "--reviewed", code=2)
 
 
 def test_what_a_format_cannot_hold_is_left_out_and_counted(bilex: Bilex, hostile: Path, tmp_path: Path) -> None:
@@ -221,23 +221,23 @@ def test_names_of_languages_never_become_paths(bilex: Bilex, hostile: Path, tmp_
 
 def test_wrong_usage_is_refused(bilex: Bilex, work: Path) -> None:
     before = contents(work)
-    refused(bilex("export", "run", "--format", "vec"), "-o", code=2)
-    refused(bilex("export", "run", "--format", "bin", "-o", "m.vec"), "m.vec", ".bin", code=2)
-    refused(bilex("export", "run", "--format", "vec", "-o", ".vec"), ".vec, .txt", code=2)
-    refused(bilex("export", "run", "--side", "both"), "--side", code=2)
-    refused(bilex("export", "run", "--format", "doc"), "'doc'", code=2)
+    assert_error_line(bilex("export", "run", "--format", "vec"), "-o", code=2)
+    assert_error_line(bilex("export", "run", "--format", "bin", "-o", "m.vec"), "m.vec", ".bin", code=2)
+    assert_error_line(bilex("export", "run", "--format", "vec", "-o", ".vec"), ".vec, .txt", code=2)
+    assert_error_line(bilex("export", "run", "--side", "both"), "--side", code=2)
+    assert_error_line(bilex("export", "run", "--format", "doc"), "'doc'", code=2)
     for form in ("lex", "anki", "stardict"):
-        refused(bilex("export", "run", "--format", form), "-o", code=2)
-    refused(bilex("export", "run", "-o", "run/mine.tsv"), "run/mine.tsv", code=2)
-    refused(bilex("export", "none"), "none")
-    refused(bilex("export", "run", "-o", "no/such/folder.tsv"), "no/such/folder.tsv")
+        assert_error_line(bilex("export", "run", "--format", form), "-o", code=2)
+    assert_error_line(bilex("export", "run", "-o", "run/mine.tsv"), "run/mine.tsv", code=2)
+    assert_error_line(bilex("export", "none"), "none")
+    assert_error_line(bilex("export", "run", "-o", "no/such/folder.tsv"), "no/such/folder.tsv")
     assert contents(work) == before
 
 
 def test_a_damaged_run_is_refused(bilex: Bilex, work: Path) -> None:
     with (work / "run" / "lexicon.tsv").open("a") as file:
         file.write("x\ty\t1\t1\t1\tseed\n")
-    refused(bilex("export", "run", "-o", "out.tsv"), "lexicon.tsv")
+    assert_error_line(bilex("export", "run", "-o", "out.tsv"), "lexicon.tsv")
     assert not (work / "out.tsv").exists()
 
 
@@ -270,6 +270,6 @@ def test_the_vectors_of_a_run_are_not_written_over(bilex: Bilex, work: Path) -> 
         ["export", "run", "-o", work / "trg.vec"],
         ["export", "run", "--format", "vec", "--side", "source", "-o", "link.vec"],
     ):
-        refused(bilex(*command))
+        assert_error_line(bilex(*command))
     (work / "link.vec").unlink()
     assert contents(work) == before

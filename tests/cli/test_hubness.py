@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.helpers import Bilex, refused
+from tests.cli.helpers import Bilex, assert_error_line
 from tests.languages import Languages
 
 
@@ -41,9 +41,9 @@ def test_lines_for_people(bilex: Bilex, work: Path) -> None:
 
 
 def test_bad_input_is_one_line(bilex: Bilex, work: Path) -> None:
-    refused(bilex("hubness", "run", "none.txt"), "none.txt: no such file")
-    refused(bilex("hubness", "none"), "none: this is not a run directory")
-    refused(bilex("hubness", "run", "-k", 1000), "k is 1000, but there are", "give a -k from 1 to")
-    refused(bilex("hubness", "run", "-k", 0), "-k", code=2)
+    assert_error_line(bilex("hubness", "run", "none.txt"), "none.txt: no such file")
+    assert_error_line(bilex("hubness", "none"), "none: this is not a run directory")
+    assert_error_line(bilex("hubness", "run", "-k", 1000), "k is 1000, but there are", "give a -k from 1 to")
+    assert_error_line(bilex("hubness", "run", "-k", 0), "-k", code=2)
     (work / "other.txt").write_text("x y\n")
-    refused(bilex("hubness", "run", "other.txt"), "other.txt: none of its 1 words has a vector", "--reverse")
+    assert_error_line(bilex("hubness", "run", "other.txt"), "other.txt: none of its 1 words has a vector", "--reverse")

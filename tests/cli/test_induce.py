@@ -15,7 +15,7 @@ import bilex as package
 from bilex.cli.induce import exit_code
 from bilex.search.space import CROWDING_NEIGHBOURS
 from tests import oracles
-from tests.cli.helpers import Bilex, contents, refused
+from tests.cli.helpers import Bilex, assert_error_line, contents
 from tests.languages import Languages, vec_text
 
 ITERATION = {"pairs", "mean_cosine", "log_likelihood", "certificate_gap", "seconds"}
@@ -56,7 +56,7 @@ def test_the_run_directory_is_that_of_the_contract(bilex: Bilex, work: Path) -> 
 
 def test_a_run_that_cannot_fit_is_refused_before_anything_is_read(bilex: Bilex, work: Path) -> None:
     (work / "large.vec").write_text("9000000000 300\n")
-    refused(bilex("induce", "src.vec", "large.vec", "-o", "new", "--limit", 10**10), "--limit")
+    assert_error_line(bilex("induce", "src.vec", "large.vec", "-o", "new", "--limit", 10**10), "--limit")
     assert not (work / "new").exists()
 
 
@@ -194,18 +194,18 @@ def test_wrong_options_are_wrong_usage(bilex: Bilex, work: Path, options: list[s
     before = contents(work)
     # The files do not exist either: the options are looked at first, before minutes of reading.
     outcome = bilex("induce", "no-src.vec", "no-trg.vec", "-o", "new", *options)
-    refused(outcome, mentions, "(see `bilex induce --help`)", code=2)
+    assert_error_line(outcome, mentions, "(see `bilex induce --help`)", code=2)
     assert contents(work) == before
 
 
 def test_a_limit_of_nothing_is_refused(bilex: Bilex, work: Path) -> None:
-    refused(bilex("induce", "src.vec", "trg.vec", "-o", "new", "--limit", 0), "limit", code=2)
+    assert_error_line(bilex("induce", "src.vec", "trg.vec", "-o", "new", "--limit", 0), "limit", code=2)
     assert not (work / "new").exists()
 
 
 def test_threads_in_the_environment_are_checked(bilex: Bilex, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BILEX_THREADS", "many")
-    refused(bilex("induce", "src.vec", "trg.vec", "-o", "new"), "BILEX_THREADS is 'many'; set it to", code=2)
+    assert_error_line(bilex("induce", "src.vec", "trg.vec", "-o", "new"), "BILEX_THREADS is 'many'; set it to", code=2)
     assert not (work / "new").exists()
 
 
@@ -228,19 +228,21 @@ def test_an_output_place_that_is_not_ours_is_left_alone(bilex: Bilex, work: Path
     (work / "mixed" / "run.json").write_text("{}")
     (work / "mixed" / "notes.txt").write_text("mine")
     before = contents(work)
-    refused(bilex("induce", "src.vec", "trg.vec", "-o", place), mentions)
+    assert_error_line(bilex("induce", "src.vec", "trg.vec", "-o", place), mentions)
     assert contents(work) == before
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_an_output_place_without_permission(bilex: Bilex, work: Path) -> None:
     (work / "locked").mkdir(mode=0o555)
-    refused(bilex("induce", "src.vec", "trg.vec", "-o", "locked/run"), "cannot be written (Permission denied)")
+    assert_error_line(
+        bilex("induce", "src.vec", "trg.vec", "-o", "locked/run"), "cannot be written (Permission denied)"
+    )
 
 
 def test_an_existing_run_is_replaced_whole_and_only_with_force(bilex: Bilex, work: Path) -> None:
     old, again = contents(work / "run"), ("induce", "src.vec", "trg.vec", "-o", "run", "-q", "--prior", "2:2")
-    refused(bilex(*again), "run: ", "--force")
+    assert_error_line(bilex(*again), "run: ", "--force")
     assert contents(work / "run") == old
     assert bilex(*again, "--force").code == 0
     new = contents(work / "run")
@@ -264,7 +266,7 @@ def test_a_least_confidence_leaves_the_other_entries_out(bilex: Bilex, work: Pat
     assert new.info["confidence"]["expected_precision"] == round(new.expected_precision, 4)
     assert bilex("report", "new", "--json").code == 0
     assert new.info["verdict"] == new.verdict.summary()
-    refused(bilex("induce", "src.vec", "trg.vec", "--min-confidence", -1), "-1", code=2)
+    assert_error_line(bilex("induce", "src.vec", "trg.vec", "--min-confidence", -1), "-1", code=2)
 
 
 @pytest.mark.parametrize(("level", "code", "strict_code"), [("sound", 0, 0), ("doubtful", 0, 3), ("failed", 3, 3)])

@@ -12,7 +12,7 @@ import pytest
 import bilex as package
 from bilex import cli
 from bilex.lexicon.lexicon import Lexicon
-from tests.cli.helpers import Bilex, contents, refused
+from tests.cli.helpers import Bilex, assert_error_line, contents
 from tests.languages import write_vec
 from tests.multilingual.languages import make_many, right
 
@@ -134,31 +134,33 @@ FAILURES = (
 def test_wrong_usage_and_failures_leave_everything_as_it_was(folder: Path, bilex: Bilex) -> None:
     before = contents(folder)
     for arguments, mention in WRONG_USAGE:
-        refused(bilex("induce-many", *arguments), mention, "(see `bilex induce-many --help`)", code=2)
+        assert_error_line(bilex("induce-many", *arguments), mention, "(see `bilex induce-many --help`)", code=2)
     for arguments, mention in FAILURES:
-        refused(bilex("induce-many", *arguments, "-o", "out", *FAST, "--force"), mention)
+        assert_error_line(bilex("induce-many", *arguments, "-o", "out", *FAST, "--force"), mention)
     assert contents(folder) == before
 
 
 def test_only_what_bilex_wrote_is_replaced(folder: Path, bilex: Bilex) -> None:
-    refused(bilex("induce-many", "a.vec", "b.vec", "c.vec", "-o", "out", *FAST), "out: ", "--force")
+    assert_error_line(bilex("induce-many", "a.vec", "b.vec", "c.vec", "-o", "out", *FAST), "out: ", "--force")
     again = ("induce-many", "a.vec", "b.vec", "c.vec", "-o", "out", *FAST, "-q", "--force")
     (folder / "out" / "a-b" / "review.sqlite").write_bytes(b"work")
-    refused(bilex(*again), "holds review.sqlite, a person's review, which would be lost")
+    assert_error_line(bilex(*again), "holds review.sqlite, a person's review, which would be lost")
     (folder / "out" / "a-b" / "review.sqlite").unlink()
     (folder / "out" / "mine.txt").write_text("mine")
-    refused(bilex(*again), "holds 'mine.txt', which bilex did not write; move it, or choose another place with -o")
+    assert_error_line(
+        bilex(*again), "holds 'mine.txt', which bilex did not write; move it, or choose another place with -o"
+    )
     (folder / "out" / "mine.txt").unlink()
     triples = (folder / "out" / "triples.tsv").read_bytes()
     (folder / "out" / "triples.tsv").write_bytes(triples + b"a note of mine")
-    refused(bilex(*again), "triples.tsv")
+    assert_error_line(bilex(*again), "triples.tsv")
     (folder / "out" / "triples.tsv").write_bytes(triples)
     assert bilex(*again) == (0, "", "")
     for place in ("a.vec", "out/a-b"):
         outcome = bilex("induce-many", "a.vec", "b.vec", "c.vec", "-o", place, *FAST)
-        refused(outcome, "choose another place with -o")
+        assert_error_line(outcome, "choose another place with -o")
     for content in ("", "[]", '{"files": 3}', "\udcff"):
         (folder / "out" / "many.json").write_text(content, "utf-8", "surrogateescape")
-        refused(bilex(*again), "was not written by `bilex induce-many`")
+        assert_error_line(bilex(*again), "was not written by `bilex induce-many`")
     (folder / "empty").mkdir()
     assert bilex("induce-many", "a.vec", "b.vec", "c.vec", "-o", "empty", *FAST, "-q").code == 0

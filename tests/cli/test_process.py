@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from bilex import __version__, cli
-from tests.cli.helpers import COMMAND, Bilex, contents, environment, refused, spawn
+from tests.cli.helpers import COMMAND, Bilex, assert_error_line, contents, environment, spawn
 
 ENDLESS = ["--tolerance", "0", "--max-iterations", "1000000"]
 
@@ -161,13 +161,13 @@ def test_a_bare_command_shows_the_help_but_is_wrong_usage(bilex: Bilex) -> None:
 
 
 def test_an_unknown_command_and_missing_arguments_are_wrong_usage(bilex: Bilex) -> None:
-    refused(bilex("inudce"), "inudce", "`bilex --help`", code=2)
-    refused(bilex("induce", "src.vec"), "TRG", "`bilex induce --help`", code=2)
-    refused(bilex("translate"), "RUN", code=2)
+    assert_error_line(bilex("inudce"), "inudce", "`bilex --help`", code=2)
+    assert_error_line(bilex("induce", "src.vec"), "TRG", "`bilex induce --help`", code=2)
+    assert_error_line(bilex("translate"), "RUN", code=2)
 
 
 def test_exit_codes_reach_the_shell() -> None:
-    refused(spawn("induce", "--prior", "3:1", "a", "b"), "3:1", code=2)
+    assert_error_line(spawn("induce", "--prior", "3:1", "a", "b"), "3:1", code=2)
 
 
 def test_an_unexpected_exception_is_one_line(bilex: Bilex, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.cli.helpers import Bilex, contents, refused
+from tests.cli.helpers import Bilex, assert_error_line, contents
 from tests.languages import Languages, vec_text
 
 
@@ -79,24 +79,24 @@ def gold(work: Path) -> list[str]:
 
 
 def test_a_broken_run_is_one_line(bilex: Bilex, work: Path) -> None:
-    refused(bilex("report", "nowhere"), "nowhere: ", "bilex induce")
+    assert_error_line(bilex("report", "nowhere"), "nowhere: ", "bilex induce")
     (work / "run" / "run.json").write_text('{"format": 1')
-    refused(bilex("report", "run"), "run.json: ")
+    assert_error_line(bilex("report", "run"), "run.json: ")
 
 
 def test_a_damaged_model_is_one_line_and_the_old_report_stays(bilex: Bilex, work: Path) -> None:
     page = (work / "run" / "report.html").read_bytes()
     (work / "run" / "model.safetensors").write_bytes(b"x")
-    refused(bilex("report", "run"), "model.safetensors: ")
+    assert_error_line(bilex("report", "run"), "model.safetensors: ")
     assert (work / "run" / "report.html").read_bytes() == page
 
 
 def test_a_place_that_cannot_be_written_is_one_line(bilex: Bilex, work: Path) -> None:
-    refused(bilex("report", "run", "-o", "nowhere/page.html"), "nowhere/page.html: ")
+    assert_error_line(bilex("report", "run", "-o", "nowhere/page.html"), "nowhere/page.html: ")
 
 
 def test_a_manifest_with_things_missing_is_one_line(bilex: Bilex, work: Path) -> None:
     path = work / "run" / "run.json"
     manifest = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({"format": 1, "files": manifest["files"]}) + "\n")
-    refused(bilex("report", "run"), "run.json", "run `bilex induce` again")
+    assert_error_line(bilex("report", "run"), "run.json", "run `bilex induce` again")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.helpers import COMMAND, Bilex, contents, environment, refused
+from tests.cli.helpers import COMMAND, Bilex, assert_error_line, contents, environment
 from tests.experiments.data import write_data
 
 
@@ -72,14 +72,14 @@ WRONG_USE = (
 
 def test_wrong_use(bilex: Bilex, data: Path, here: Path) -> None:
     for arguments, code, mention in WRONG_USE:
-        refused(bilex("reproduce", *arguments, "--data", data), mention, code=code)
+        assert_error_line(bilex("reproduce", *arguments, "--data", data), mention, code=code)
     assert contents(here) == {}
 
 
 def test_no_data(bilex: Bilex, here: Path) -> None:
-    refused(bilex("reproduce", "table1"), "--data", code=2)
-    refused(bilex("reproduce", "table1", "--data", "nowhere"), "nowhere: this is not a directory")
-    refused(bilex("reproduce", "table1", "--data", here), "describe them in a file bilex.toml there")
+    assert_error_line(bilex("reproduce", "table1"), "--data", code=2)
+    assert_error_line(bilex("reproduce", "table1", "--data", "nowhere"), "nowhere: this is not a directory")
+    assert_error_line(bilex("reproduce", "table1", "--data", here), "describe them in a file bilex.toml there")
     assert contents(here) == {}
 
 
@@ -88,7 +88,7 @@ def test_damaged_data(bilex: Bilex, here: Path) -> None:
     before = contents(here)
     (data / "it.vec").write_text("2 3\nword 1 2\n", "utf-8")
     outcome = bilex("reproduce", "table1", "--data", data, *FAST)
-    refused(outcome, "it.vec")
+    assert_error_line(outcome, "it.vec")
     (data / "it.vec").write_bytes(before["data/it.vec"] or b"")
     assert contents(here) == before
 
@@ -97,7 +97,7 @@ def test_dimensions_that_differ(bilex: Bilex, here: Path) -> None:
     data = write_data(here / "data")
     (data / "it.vec").write_text("1 3\nword 1 2 3\n", "utf-8")
     before = contents(here)
-    refused(bilex("reproduce", "table4", "--data", data, "--seeds", "5000"), "dimensions")
+    assert_error_line(bilex("reproduce", "table4", "--data", data, "--seeds", "5000"), "dimensions")
     assert contents(here) == before
 
 
@@ -116,8 +116,8 @@ def test_sweep(bilex: Bilex, data: Path, here: Path) -> None:
 def test_wrong_sweep(bilex: Bilex, here: Path) -> None:
     (here / "grid.toml").write_text("prior = ['1:1']\n", "utf-8")
     before = contents(here)
-    refused(bilex("sweep", "grid.toml"), "did you mean 'priors'?")
-    refused(bilex("sweep", "no.toml"), "no.toml: no such file")
+    assert_error_line(bilex("sweep", "grid.toml"), "did you mean 'priors'?")
+    assert_error_line(bilex("sweep", "no.toml"), "no.toml: no such file")
     assert contents(here) == before
 
 

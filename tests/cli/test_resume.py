@@ -14,7 +14,7 @@ import pytest
 from bilex import cli
 from bilex.files.ownership import CHECKPOINT
 from bilex.runs import checkpoints
-from tests.cli.helpers import Bilex, contents, refused
+from tests.cli.helpers import Bilex, assert_error_line, contents
 
 OPTIONS = ("--max-rank", "200", "--complete", "--seed", "seed.txt", "--prior", "1:2", "--tolerance", "0")
 COMMAND = ("induce", "src.vec", "trg.vec", *OPTIONS, "--max-iterations", "6")
@@ -71,7 +71,7 @@ def test_the_result_is_that_of_an_uninterrupted_run(halted: Path, bilex: Bilex) 
     assert new["inputs"] == whole["inputs"]
     assert new["command"] == ["new" if word == "whole" else word for word in whole["command"]]
     assert len(new["iterations"]) == len(whole["iterations"]) == 7  # six of EM, and the round on all evidence
-    refused(bilex("induce", "--resume", "new"), "new: ")
+    assert_error_line(bilex("induce", "--resume", "new"), "new: ")
 
 
 def test_resume_from_another_folder(
@@ -84,8 +84,8 @@ def test_resume_from_another_folder(
 
 def test_files_that_moved_can_be_given_again(halted: Path, bilex: Bilex) -> None:
     (halted / "src.vec").rename(halted / "moved.vec")
-    refused(bilex("induce", "--resume", "new"), "src.vec: ")
-    refused(bilex("induce", "--resume", "new", "moved.vec"), "SRC and TRG", code=2)
+    assert_error_line(bilex("induce", "--resume", "new"), "src.vec: ")
+    assert_error_line(bilex("induce", "--resume", "new", "moved.vec"), "SRC and TRG", code=2)
     assert bilex("induce", "--resume", "new", "moved.vec", "trg.vec", "--quiet").code == 0
     assert (halted / "new/lexicon.tsv").read_bytes() == (halted / "whole/lexicon.tsv").read_bytes()
 
@@ -100,7 +100,7 @@ def test_changed_input_is_refused_and_the_checkpoint_stays(halted: Path, bilex: 
     (halted / name).write_text("".join(lines), "utf-8")
     before = contents(halted)
     part = {"src.vec": "source vectors", "seed.txt": "seed"}[name]
-    refused(bilex("induce", "--resume", "new"), part)
+    assert_error_line(bilex("induce", "--resume", "new"), part)
     assert contents(halted) == before
 
 
@@ -117,7 +117,7 @@ def test_options_that_would_change_it_are_refused(
     halted: Path, bilex: Bilex, option: str, value: str, was: str
 ) -> None:
     before = contents(halted)
-    refused(bilex("induce", "--resume", "new", option, value), option, was, code=2)
+    assert_error_line(bilex("induce", "--resume", "new", option, value), option, was, code=2)
     assert contents(halted) == before
 
 
@@ -147,24 +147,24 @@ def test_a_failure_at_the_end_names_the_way_to_resume(
     with monkeypatch.context() as patch:
         patch.setattr("bilex.runs.run.write_model", full)
         outcome = bilex("induce", "src.vec", "trg.vec", "-o", "new")
-    refused(outcome, "`bilex induce --resume new`")
+    assert_error_line(outcome, "`bilex induce --resume new`")
     assert bilex("induce", "--resume", "new", "--quiet").code == 0
 
 
 def test_commands_that_need_a_run_name_the_way_to_resume_it(halted: Path, bilex: Bilex) -> None:
     for command in (("translate", "new", "s0"), ("explore", "new", "--no-browser"), ("report", "new")):
-        refused(bilex(*command), "new: ", "`bilex induce --resume new`")
+        assert_error_line(bilex(*command), "new: ", "`bilex induce --resume new`")
 
 
 def test_a_new_run_over_an_interrupted_one_needs_force(halted: Path, bilex: Bilex) -> None:
     again = ("induce", "src.vec", "trg.vec", "-o", "new", "--quiet")
-    refused(bilex(*again), "new: ", "--resume new", "--force")
+    assert_error_line(bilex(*again), "new: ", "--resume new", "--force")
     assert bilex(*again, "--force") == (0, "", "")
     assert not (halted / "new" / CHECKPOINT).exists()
 
 
 def test_nothing_to_resume(work: Path, bilex: Bilex) -> None:
-    refused(bilex("induce", "--resume", "nowhere"), "nowhere: ")
-    refused(bilex("induce", "--resume", "run"), "run: ")
+    assert_error_line(bilex("induce", "--resume", "nowhere"), "nowhere: ")
+    assert_error_line(bilex("induce", "--resume", "run"), "run: ")
     (work / "run" / CHECKPOINT).write_bytes(b"no checkpoint")
-    refused(bilex("induce", "--resume", "run"), CHECKPOINT, "without --resume")
+    assert_error_line(bilex("induce", "--resume", "run"), CHECKPOINT, "without --resume")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.helpers import Bilex, refused
+from tests.cli.helpers import Bilex, assert_error_line
 from tests.languages import Languages
 
 
@@ -53,7 +53,7 @@ def test_reverse(bilex: Bilex, pairs: Path) -> None:
     pairs.write_text("".join(f"{target}\t{source}\t{score}\n" for source, target, score in swapped))
     back = json.loads(bilex("similarity", "run", pairs, "--json", "--reverse").out)
     assert back["spearman"] == pytest.approx(forth["spearman"])
-    refused(bilex("similarity", "run", pairs), str(pairs), "0 of 43 pairs covered", "--reverse")
+    assert_error_line(bilex("similarity", "run", pairs), str(pairs), "0 of 43 pairs covered", "--reverse")
 
 
 def test_bad_input_is_one_line(bilex: Bilex, work: Path) -> None:
@@ -63,12 +63,12 @@ def test_bad_input_is_one_line(bilex: Bilex, work: Path) -> None:
         ("s1\tt1\t1\ns2\tt2\t1\n", "all 2 pairs have the score 1"),
     ):
         (work / "bad.txt").write_text(content)
-        refused(bilex("similarity", "run", "bad.txt"), mention)
+        assert_error_line(bilex("similarity", "run", "bad.txt"), mention)
 
 
 def test_a_missing_file_and_a_repaired_one(bilex: Bilex, work: Path, pairs: Path) -> None:
-    refused(bilex("similarity", "run", "none.txt"), "none.txt: no such file")
-    refused(bilex("similarity", "none", pairs), "none: this is not a run directory")
+    assert_error_line(bilex("similarity", "run", "none.txt"), "none.txt: no such file")
+    assert_error_line(bilex("similarity", "none", pairs), "none: this is not a run directory")
     (work / "windows.txt").write_text("\ufeff" + pairs.read_text(), newline="\r\n")
     done = bilex("similarity", "run", "windows.txt", "--fold-case")
     assert done.code == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bilex as package
-from tests.cli.helpers import Bilex, Outcome, refused
+from tests.cli.helpers import Bilex, Outcome, assert_error_line
 from tests.languages import Languages
 
 
@@ -81,7 +81,9 @@ def test_sets_hold_all_translations_of_a_probability(bilex: Bilex, made: Path, w
     }
     assert bilex("translate", made / "run", words[0], "--min-probability", 1) == (0, "", "")
     for other in (("-k", 3), ("--retrieval", "nn")):
-        refused(bilex("translate", made / "run", words[0], "--min-probability", 0.1, *other), other[0], code=2)
+        assert_error_line(
+            bilex("translate", made / "run", words[0], "--min-probability", 0.1, *other), other[0], code=2
+        )
 
 
 def test_words_on_stdin_whatever_the_locale(
@@ -96,12 +98,12 @@ def test_words_on_stdin_whatever_the_locale(
 
 def test_bad_utf8_on_stdin_is_an_error(bilex: Bilex, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     give(monkeypatch, b"s0\ncaf\xe9\n")
-    refused(bilex("translate", made / "run"), "stdin:2: ")
+    assert_error_line(bilex("translate", made / "run"), "stdin:2: ")
 
 
 def test_nothing_on_stdin_is_an_error(bilex: Bilex, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     give(monkeypatch, b"\n\n")
-    refused(bilex("translate", made / "run"), "stdin")
+    assert_error_line(bilex("translate", made / "run"), "stdin")
 
 
 def test_unknown_words_give_one_warning_and_the_others_are_translated(
@@ -116,9 +118,9 @@ def test_unknown_words_give_one_warning_and_the_others_are_translated(
 
 def test_only_unknown_words_are_an_error(bilex: Bilex, made: Path) -> None:
     outcome = bilex("translate", made / "run", "nonesuch", "nope")
-    refused(outcome, "run: ", "nonesuch, nope", "--reverse")
+    assert_error_line(outcome, "run: ", "nonesuch, nope", "--reverse")
     many = bilex("translate", made / "run", *(f"nonesuch{number}" for number in range(50)))
-    refused(many, "nonesuch9 ...;")
+    assert_error_line(many, "nonesuch9 ...;")
     assert len(many.err) < 400
 
 
@@ -142,4 +144,4 @@ def test_json_is_one_object(bilex: Bilex, made: Path, words: list[str]) -> None:
 
 @pytest.mark.parametrize("options", [("-k", "0"), ("-k", "few"), ("--retrieval", "cosine")], ids="".join)
 def test_wrong_options_are_wrong_usage(bilex: Bilex, made: Path, options: tuple[str, str]) -> None:
-    refused(bilex("translate", made / "run", "s0", *options), options[1], "`bilex translate --help`", code=2)
+    assert_error_line(bilex("translate", made / "run", "s0", *options), options[1], "`bilex translate --help`", code=2)

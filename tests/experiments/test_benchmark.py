@@ -11,7 +11,7 @@ import pytest
 from bilex.experiments.benchmark import SuiteCell, average_precision, run_benchmark
 from bilex.experiments.layouts import read_layout
 from tests.cli.conftest import bilex as run_bilex  # noqa: F401 (a fixture)
-from tests.cli.helpers import Bilex, refused
+from tests.cli.helpers import Bilex, assert_error_line
 from tests.languages import make_languages, write_vec
 
 PROCRUSTES = """
@@ -79,12 +79,14 @@ def test_ours_and_peers_in_one_table(data: Path, run_bilex: Bilex, monkeypatch: 
 
 def test_what_is_missing_is_said(data: Path, run_bilex: Bilex) -> None:  # noqa: F811
     common = ("benchmark", "xling", "--data", data, "-o", data / "out")
-    refused(run_bilex(*common, "--pairs", "en-de"), "yacle.train.freq.3k.en-de.tsv")
-    refused(run_bilex(*common, "--pairs", "en-de", "--seeds", "2k"), "5k, 3k, 1k, 500, identical")
-    refused(run_bilex(*common, "--pairs", "en-de", "--seeds", "5k", "--peer", f"vecmap={data}"), "map_embeddings.py")
-    refused(run_bilex(*common, "--peer", "vecmap"), code=2)
+    assert_error_line(run_bilex(*common, "--pairs", "en-de"), "yacle.train.freq.3k.en-de.tsv")
+    assert_error_line(run_bilex(*common, "--pairs", "en-de", "--seeds", "2k"), "5k, 3k, 1k, 500, identical")
+    assert_error_line(
+        run_bilex(*common, "--pairs", "en-de", "--seeds", "5k", "--peer", f"vecmap={data}"), "map_embeddings.py"
+    )
+    assert_error_line(run_bilex(*common, "--peer", "vecmap"), code=2)
     (data / "vecmap" / "map_embeddings.py").write_text("raise SystemExit('out of luck')")
-    refused(
+    assert_error_line(
         run_bilex(*common, "--pairs", "en-de", "--seeds", "5k", "--peer", f"vecmap={data / 'vecmap'}"), "out of luck"
     )
 

@@ -23,7 +23,7 @@ from bilex.search.dask import DaskEngine, check_cluster_versions, choose_task_ro
 from bilex.search.engines import find_engine, open_engine
 from bilex.search.local import LocalEngine
 from bilex.version import __version__
-from tests.cli.helpers import Outcome, refused, spawn
+from tests.cli.helpers import Outcome, assert_error_line, spawn
 from tests.languages import make_languages, write_vec
 
 LOCAL = LocalEngine(threads=1)
@@ -118,7 +118,9 @@ def test_no_scheduler_at_the_address(address: str) -> None:
 
 def test_the_command_line_connects_before_it_reads_or_writes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     code = cli.run(["induce", "no.vec", "no.vec", "-o", str(tmp_path / "run"), "--engine", "dask=gopher://h:1"])
-    refused(Outcome(code, *capfd.readouterr()), "no Dask scheduler answers at gopher://h:1 ", "`dask scheduler`")
+    assert_error_line(
+        Outcome(code, *capfd.readouterr()), "no Dask scheduler answers at gopher://h:1 ", "`dask scheduler`"
+    )
     assert not list(tmp_path.iterdir())
 
 

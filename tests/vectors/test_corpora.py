@@ -13,7 +13,7 @@ from bilex.errors import BilexError, InputError
 from bilex.vectors.corpora import CorpusTraining, train_vectors, words_of
 from bilex.vectors.embeddings import load
 from tests.cli.conftest import bilex  # noqa: F401 (a fixture)
-from tests.cli.helpers import Bilex, refused
+from tests.cli.helpers import Bilex, assert_error_line
 
 pytest.importorskip("gensim")
 pytest.importorskip("regex")
@@ -73,8 +73,8 @@ def test_the_command_writes_the_same_bytes_each_time(tmp_path: Path, bilex: Bile
     assert (first.code, first.err, second.code) == (0, "", 0)
     assert json.loads(first.out)["words"] == len(load(tmp_path / "a.vec")) == 48
     assert (tmp_path / "a.vec").read_bytes() == (tmp_path / "b.vec").read_bytes()
-    refused(bilex("vectors", tmp_path / "c.txt", "-o", tmp_path / "a.csv"), "a.csv", code=2)
-    refused(bilex("vectors", tmp_path / "none.txt", "-o", tmp_path / "a.vec"), "none.txt")
+    assert_error_line(bilex("vectors", tmp_path / "c.txt", "-o", tmp_path / "a.csv"), "a.csv", code=2)
+    assert_error_line(bilex("vectors", tmp_path / "none.txt", "-o", tmp_path / "a.vec"), "none.txt")
 
 
 def test_bad_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from bilex.errors import BilexError, InputError
 from bilex.vectors.fasttext import open_fasttext
 from bilex.vectors.hub import HubName, choose_file, fetch_model, resolve
 from tests.cli.conftest import bilex as run_bilex  # noqa: F401 (a fixture)
-from tests.cli.helpers import Bilex, refused
+from tests.cli.helpers import Bilex, assert_error_line
 from trust.fuzz_targets import fasttext_model
 
 COMMITS = {"main": "a" * 40, "old": "b" * 40}
@@ -133,15 +133,15 @@ def test_without_a_network(run_bilex: Bilex, monkeypatch: pytest.MonkeyPatch) ->
         raise ConnectError("Name or service not known")
 
     monkeypatch.setattr("huggingface_hub.HfApi.model_info", fail)
-    refused(run_bilex("fetch", "someone/several"), "cannot be fetched", "network")
+    assert_error_line(run_bilex("fetch", "someone/several"), "cannot be fetched", "network")
 
 
 def test_one_file_of_several(cache: Path, run_bilex: Bilex) -> None:  # noqa: F811
-    refused(run_bilex("fetch", "someone/several"), "several files", "a.vec")
-    refused(run_bilex("fetch", "someone/none"), "no vectors")
-    refused(run_bilex("fetch", "someone/several/c.vec"), "no such file")
-    refused(run_bilex("fetch", "nobody/nothing"), "cannot be fetched")
-    refused(run_bilex("fetch", "../etc"), "no name of the hub")
+    assert_error_line(run_bilex("fetch", "someone/several"), "several files", "a.vec")
+    assert_error_line(run_bilex("fetch", "someone/none"), "no vectors")
+    assert_error_line(run_bilex("fetch", "someone/several/c.vec"), "no such file")
+    assert_error_line(run_bilex("fetch", "nobody/nothing"), "cannot be fetched")
+    assert_error_line(run_bilex("fetch", "../etc"), "no name of the hub")
     outcome = run_bilex("fetch", "someone/several/b.vec")
     assert outcome.code == 0 and "hf://someone/several/b.vec" in outcome.out
     assert bilex.load("hf://someone/several/b.vec").words == ("b",)

@@ -15,7 +15,7 @@ from bilex.lexicon.lexicon import LEMMA_COLUMNS
 from bilex.runs.run import Run
 from bilex.vectors.lemmas import lemma_languages, lemmatise
 from tests.cli.conftest import bilex  # noqa: F401 (a fixture)
-from tests.cli.helpers import Bilex, refused
+from tests.cli.helpers import Bilex, assert_error_line
 from tests.languages import make_languages, write_vec
 
 
@@ -60,7 +60,7 @@ def test_the_command_line_records_them(bilex: Bilex, tmp_path: Path) -> None:  #
     pytest.importorskip("simplemma")
     languages = make_languages(80)
     files = write_vec(tmp_path / "a.vec", languages.source), write_vec(tmp_path / "b.vec", languages.target)
-    refused(bilex("induce", *files, "-o", tmp_path / "no", "--lemmas", "tlh"), "tlh", code=2)
+    assert_error_line(bilex("induce", *files, "-o", tmp_path / "no", "--lemmas", "tlh"), "tlh", code=2)
     assert bilex("induce", *files, "-o", tmp_path / "run", "--lemmas", "ms", "--quiet").code in (0, 3)
     assert json.loads((tmp_path / "run/run.json").read_text())["configuration"]["method"]["lemmas"] == "ms"
     run = Run.load(tmp_path / "run")
@@ -71,7 +71,7 @@ def test_the_command_line_records_them(bilex: Bilex, tmp_path: Path) -> None:  #
     assert exported.code == 0 and len(exported.out.splitlines()) == len(run.lexicon) + 1  # each is its own lemma
     assert "lemma" not in exported.out.splitlines()[0]
     package.induce(languages.source, languages.target).save(tmp_path / "plain")
-    refused(bilex("export", tmp_path / "plain", "--group-by-lemma"), "--lemmas")
+    assert_error_line(bilex("export", tmp_path / "plain", "--group-by-lemma"), "--lemmas")
     (tmp_path / "gold.txt").write_text("".join(f"{source} {target}\n" for source, target in languages.gold))
     asked = bilex("evaluate", tmp_path / "plain", tmp_path / "gold.txt", "--lemmas", "ms", "--json")
     assert json.loads(asked.out)["p@1_lexeme"] >= json.loads(asked.out)["p@1"] > 0

@@ -15,7 +15,7 @@ from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.fasttext import open_fasttext
 from bilex.vectors.terms import compose
 from bilex.web.explorer import Explorer
-from tests.cli.helpers import Bilex, Outcome, refused
+from tests.cli.helpers import Bilex, Outcome, assert_error_line
 from tests.languages import write_vec
 from tests.vectors.fasttext_models import family, train
 
@@ -160,10 +160,14 @@ def test_translate_on_the_command_line(folder: Path, run_bilex: Bilex) -> None:
     assert [line.split("\t")[0] for line in outcome.out.splitlines()] == [word] * 2 + [f"{known} {word}"] * 2
     printed = run_bilex("translate", folder / "run", word, "--subwords", folder / "en.bin", "--json")
     assert len(json.loads(printed.out)["translations"][word]) == 5
-    refused(run_bilex("translate", folder / "run", word), "or give their fastText model with --subwords")
-    refused(run_bilex("translate", folder / "run", word, "--subwords", folder / "xx.vec"), "xx.vec: this is not a fast")
-    refused(run_bilex("translate", folder / "run", word, "--subwords", folder / "none.bin"), "none.bin")
-    refused(run_bilex("translate", folder / "run", word, "--subwords", folder / "other.bin"), "are not from this model")
+    assert_error_line(run_bilex("translate", folder / "run", word), "or give their fastText model with --subwords")
+    assert_error_line(
+        run_bilex("translate", folder / "run", word, "--subwords", folder / "xx.vec"), "xx.vec: this is not a fast"
+    )
+    assert_error_line(run_bilex("translate", folder / "run", word, "--subwords", folder / "none.bin"), "none.bin")
+    assert_error_line(
+        run_bilex("translate", folder / "run", word, "--subwords", folder / "other.bin"), "are not from this model"
+    )
 
 
 def test_the_explorer_finds_words_and_terms_outside(folder: Path) -> None:
@@ -192,7 +196,7 @@ def test_the_explorer_finds_words_and_terms_outside(folder: Path) -> None:
 
 def test_the_explorer_says_which_model_does_not_fit(folder: Path, run_bilex: Bilex) -> None:
     outcome = run_bilex("explore", folder / "run", "--no-browser", "--port", 0, "--subwords", folder / "other.bin")
-    refused(outcome, "other.bin", "vectors of en are not from this model", "and", "of xx are not")
+    assert_error_line(outcome, "other.bin", "vectors of en are not from this model", "and", "of xx are not")
 
 
 def test_without_a_model_the_explorer_composes_only(folder: Path) -> None:

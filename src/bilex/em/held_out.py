@@ -165,16 +165,15 @@ def choose_start(
     """
     tried, measured, results = dict[str, RowPairs](), dict[str, float](), dict[str, RowPairs]()
     for again in range(rounds):
-        best, last = max(measured.values(), default=-np.inf), list[RowPairs]()
+        best, before = max(measured.values(), default=-np.inf), len(results)
         for name, pairs in starts:
             training.context.reporter.stage(f"starting from {name}")
             found = training.trial(method, pairs)
             tried[name], measured[name] = pairs, found.iterations[-1].log_likelihood
             results[name] = RowPairs(found.matching.source, found.matching.target)
-            last.append(results[name])
         if max(measured.values()) <= best:
             break
-        starts = in_common(last, f"results of round {again + 1}", len(training.target))
+        starts = in_common([*results.values()][before:], f"results of round {again + 1}", len(training.target))
     chosen = max(measured, key=lambda name: measured[name])
     ours, *others = (results[name].keys(len(training.target)) for name in (chosen, *measured.keys() - {chosen}))
     agreement = round(float(np.isin(ours, np.concatenate(others)).mean()), 4) if others and len(ours) else 1.0
