@@ -49,11 +49,12 @@ export async function show(side, text) {
     else await welcome(current);
     return;
   }
+  const typed = input.value;
   try {
     const found = await get("word", { side, word: text });
     if (!current()) return; // another word was requested meanwhile
     shown = found;
-    input.value = found.word;
+    if (input.value === typed) input.value = found.word; // otherwise the next word is being typed
     byId("word").replaceChildren(...describe(found));
     drawPicture(found);
   } catch (error) {
