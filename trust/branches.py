@@ -66,7 +66,7 @@ def measure(folder: Path, tests: Sequence[str], **environment: str) -> None:
     command = [sys.executable, "-m", "coverage", "run", "-m", "pytest", "-p", "no:cacheprovider", *tests]
     ended = subprocess.run(command, cwd=ROOT, env=variables(folder) | environment, check=False, capture_output=True)
     if ended.returncode:
-        raise SystemExit(ended.stdout.decode()[-4000:])
+        raise SystemExit(f"{ended.stdout.decode()[-4000:]}\npytest ended with {ended.returncode}")
 
 
 def variables(folder: Path) -> dict[str, str]:

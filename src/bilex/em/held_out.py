@@ -2,9 +2,9 @@
 
 - *Supervision* (`supervision = "choose"`). A large seed is split by source words. Each way to use it learns from four
   fifths and is scored on the rest, by P@1 with CSLS among the words of the E-step: the orthogonal map of the seed, the
-  method's own map of the seed, and EM that uses the seed as a start, softly or as fixed pairs. The best then learns
-  from the whole seed, so self-learning is used only where it helps. A small seed is too small to be split: EM uses it
-  softly. Identical strings and numerals are not a dictionary: they are only a start.
+  method's own map of the seed, and EM that uses the seed as fixed pairs, softly or, if that is best so far, only as a
+  start. The best then learns from the whole seed, so self-learning is used only where it helps. A small seed is too
+  small to be split: EM uses it softly. Identical strings and numerals are not a dictionary: they are only a start.
 - *The start* (`--seed unsupervised`). EM runs roughly from the couplings (`bilex.seeds.coupling`) of more and of fewer
   words; the start that leads to the largest log-likelihood is used.
 - *Another start*. If the evidence of a run from a few pairs, or from none, tells that most of them are wrong, or if no
@@ -29,7 +29,7 @@ from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords, Theta
 from bilex.numerics.types import Vectors
 from bilex.search.reuse import ReusingEngine
-from bilex.search.space import SharedSpace
+from bilex.search.space import CROWDING_NEIGHBOURS
 from bilex.seeds.coupling import SIZES, couple, couple_parts
 from bilex.seeds.seed import UNSUPERVISED, Seed
 
@@ -140,17 +140,19 @@ def choose_supervision(training: Training, method: Method, seed: Seed) -> tuple[
         return method.with_changes({"supervision": "soft"}), Choice("supervision", "soft", why)
     _, held = split_words(known)
     rest = seed.pairs.where(~np.isin(seed.pairs.source, held.source))
-    options = {name: method.with_changes({"supervision": name}) for name in ("start", "soft", "fixed")}
+    options = {name: method.with_changes({"supervision": name}) for name in ("fixed", "soft", "start")}
     if not training.prior.settled:  # settled pairs need a matching
         alone = method.with_changes({"supervision": "start", "self_learning": False})
         square = {PROCRUSTES: alone.with_changes({"map": "orthogonal"})} if training.equal_dimensions else {}
         options = {**square, SEED_MAP: alone, **options}
     measured = dict[str, float]()
     for name, option in options.items():
+        if name == "start" and max(measured, key=measured.__getitem__) != "soft":
+            break  # where more trust in the seed is better, less is not
         training.context.reporter.stage(f"trying {name} on held-out pairs")
         theta = trial_theta(training, option, rest)
         measured[name] = held_out_precision(training, theta, held, method.e_step.max_rank)
-    best = max(measured, key=lambda name: measured[name])
+    best = max(measured, key=measured.__getitem__)
     count = len(np.unique(held.source))
     why = f"best P@1 on {count} source words held out of the seed"
     return options[best], Choice("supervision", best, why, measured, count)
@@ -239,8 +241,9 @@ def trial_theta(training: Training, method: Method, pairs: RowPairs) -> Theta:
 def held_out_precision(training: Training, theta: Theta, held: RowPairs, max_rank: int | None) -> float:
     """Compute P@1 by CSLS for held-out pairs, among the words of the E-step."""
     source, target, engine = training.source[:max_rank], training.target[:max_rank], training.context.engine
-    space = SharedSpace.of_units(*theta.shared_units(source, target), engine)[0]
-    words = np.unique(held.source)
-    best = space.search(words, 1, "csls", engine).indices[:, 0]
+    words, (mapped, targets) = np.unique(held.source), theta.shared_units(source, target)
+    crowding = engine.top_k(targets, mapped, min(CROWDING_NEIGHBOURS, len(mapped))).scores.mean(axis=1)
+    queries = np.column_stack([mapped[words], np.ones(len(words), np.float32)])
+    best = engine.top_k(queries, np.column_stack([targets, -crowding.astype(np.float32) / 2]), 1).indices[:, 0]
     found = RowPairs(words, best).keys(len(target))
     return float(np.isin(found, held.keys(len(target))).mean())

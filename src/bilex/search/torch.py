@@ -28,7 +28,7 @@ from bilex.numerics.threads import thread_count
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Neighbours, Progress, check_k
 from bilex.search.index import slack_factor
-from bilex.search.local import LocalEngine
+from bilex.search.local import LocalEngine, as_rows
 
 DEVICES = ("cuda", "mps", "cpu")
 SPARE_CANDIDATES = 32  # how many more than k come back from the device
@@ -144,9 +144,9 @@ class Answers:
     """The k best targets of each query, settled on the host from what the device kept, and whether that proves them."""
 
     def __init__(self, queries: Vectors, targets: Vectors, k: int) -> None:
-        self.queries, self.targets, self.k = queries, targets, k
+        self.queries, self.targets, self.k = as_rows(queries), as_rows(targets), k
         self.kept = min(k + SPARE_CANDIDATES, len(targets))
-        self.slack = error_bound(queries, targets)
+        self.slack = error_bound(self.queries, self.targets)
         self.indices, self.scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
         self.proved = np.zeros(len(queries), np.bool_)
 
