@@ -94,7 +94,19 @@ class _Iteration(TypedDict):
     certificate_gap: float | None
 
 
+class _Weights(TypedDict):
+    purity: float
+    deviation: float
+    log_odds: float
+    slopes: _Slopes
+
+
+class _Slopes(TypedDict):  # of all evidence that has one
+    csls: float
+
+
 class _Confidence(TypedDict, total=False):
+    examples: Natural
     listed_of: Natural
     calibrated_on: PrintableLine
 
@@ -120,6 +132,7 @@ class Manifest(TypedDict, total=False):
     pairs: Natural
     iterations: list[_Iteration]
     confidence: _Confidence
+    weights: _Weights
     verdict: _Verdict
 
 

@@ -278,12 +278,10 @@ class Run:
         """The shared space with the weights of the candidates; older runs have none."""
         if self.candidates is None:
             return self.space
-        weights = self.info.get("weights", {})
-        try:
-            scale, log_odds = float(weights["slopes"]["csls"]), float(weights["log_odds"])
-        except (KeyError, TypeError, ValueError):
-            raise BilexError("the weights in run.json are damaged; run `bilex induce` again") from None
-        return CandidateSpace.over(self.space, self.candidates, scale, log_odds)
+        weights = self.info.get("weights")
+        if weights is None:
+            raise BilexError("run.json has no weights; run `bilex induce` again")
+        return CandidateSpace.over(self.space, self.candidates, weights["slopes"]["csls"], weights["log_odds"])
 
     @cached_property
     def _reversed_space(self) -> SharedSpace:
