@@ -103,7 +103,7 @@ def test_a_method_that_decides_goes_on_from_any_iteration(folder: Path, monkeypa
     assert [choice["about"] for choice in whole.info["choices"]] == ["supervision"]
     runs = [len(checkpoint.states) for checkpoint in kept]
     assert runs == sorted(runs)
-    assert runs[-1] >= 4  # three ways to use the seed are tried by EM, and then it is learnt in earnest
+    assert runs[-1] >= 3  # two ways to use the seed are tried by EM, and then it is learnt in earnest
     for checkpoint in kept[::2]:
         resumed, rest = induce(languages, folder, **options, resume=checkpoint)
         same(whole, resumed)
