@@ -19,7 +19,16 @@ import pytest
 from bilex import cli
 from bilex.errors import BilexError
 from bilex.numerics.types import Vectors
-from bilex.search.dask import DaskEngine, check_cluster_versions, choose_task_rows, fingerprint, search_on_worker
+from bilex.search.dask import (
+    BestBothWays,
+    BestTargets,
+    DaskEngine,
+    check_cluster_versions,
+    choose_task_rows,
+    fingerprint,
+    round_down,
+    search_on_worker,
+)
 from bilex.search.engines import find_engine, open_engine
 from bilex.search.local import LocalEngine
 from bilex.version import __version__
@@ -93,7 +102,7 @@ def test_tasks_keep_all_threads_busy(n: int, threads: int, expected: int) -> Non
     narrow = np.zeros((n, 1), np.float32)
     assert choose_task_rows(narrow, threads) == expected
     wide = np.broadcast_to(np.float32(0), (n, 300))
-    assert choose_task_rows(wide, threads) == min(expected, 3333)  # 4 MB
+    assert choose_task_rows(wide, threads) == min(expected, 6666)  # 8 MB
 
 
 def test_the_first_search_connects_also_after_closing() -> None:
@@ -149,7 +158,7 @@ def test_another_version_of_bilex_on_the_cluster(scheduler: str, worker: str | N
 
 def test_a_worker_of_another_version_that_joins_later() -> None:
     with pytest.raises(BilexError, match=r"a Dask worker has bilex .* and this is 9.9"):
-        search_on_worker(rows(0, 2), rows(1, 2), 1, "9.9")
+        search_on_worker(rows(0, 2), rows(1, 2), BestTargets(1), "9.9")
 
 
 def test_targets_are_sent_again_after_the_only_worker_was_killed(distributed: Any) -> None:
@@ -167,6 +176,35 @@ def test_targets_are_sent_again_after_the_only_worker_was_killed(distributed: An
     assert engine.sent == 2
     assert found.indices.tobytes() == expected.indices.tobytes()
     assert found.scores.tobytes() == expected.scores.tobytes()
+
+
+def test_one_pass_in_both_directions_with_a_worker_killed_on_the_way(distributed: Any) -> None:
+    queries, targets, killed = rows(0, 1000), rows(1, 300), list[int]()
+    with running_cluster(distributed, 2, processes=True) as cluster:
+
+        def kill(done: int, total: int) -> None:
+            if done > 200 and not killed:
+                killed.append(cluster.workers[0].pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        with DaskEngine(cluster.scheduler_address, task_rows=50, progress=kill, worker_timeout=60) as engine:
+            both = engine.top_k_both(queries, targets, 4)
+    assert killed
+    for found, expected in zip(both, LOCAL.top_k_both(queries, targets, 4), strict=True):
+        assert found.indices.tobytes() == expected.indices.tobytes()
+        assert found.scores.tobytes() == expected.scores.tobytes()
+
+
+def test_what_others_have_beaten_does_not_travel() -> None:
+    queries, targets = rows(0, 60), rows(1, 30)
+    best = LOCAL.top_k(targets, queries, 3).scores
+    everything = BestBothWays(3, np.full(30, -np.inf, np.float32)).answer(LOCAL, queries, targets)
+    assert len(everything.scores) == 90
+    reached = round_down(best[:, 1])
+    assert (reached <= best[:, 1]).all()
+    some = BestBothWays(3, reached).answer(LOCAL, queries, targets)
+    assert np.bincount(some.columns).tolist() == [2] * 30
+    assert some.of_queries.indices.tobytes() == everything.of_queries.indices.tobytes()
 
 
 def test_targets_are_sent_again_if_the_last_worker_died_before_it_had_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,22 +16,21 @@ import logging
 import math
 import threading
 import warnings
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bilex.errors import BilexError
 from bilex.numerics.threads import thread_count
-from bilex.numerics.types import Indices, Vectors
+from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Neighbours, Progress, check_k
 from bilex.search.local import QUERY_BLOCK, LocalEngine, empty_lists
 from bilex.version import __version__
 
-MAX_TASK_BYTES = 4_000_000  # of queries; Dask warns about tasks above 10 MB
+MAX_TASK_BYTES = 8_000_000  # of queries; Dask warns about tasks above 10 MB
 TASKS_PER_THREAD = 4  # so that a slow worker does not keep the others waiting
 MAX_ATTEMPTS = 3  # searches are given up after all workers with the targets have died this often
 MAX_HELD_TARGETS = 2  # arrays of targets on the workers: some methods search in both directions by turns
@@ -78,39 +77,57 @@ class DaskEngine:
         """Find the k targets of largest inner product for each query."""
         check_k(k, targets)
         indices, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
-        self._search(queries, targets, int(k), (indices, scores))
+
+        def fill(rows: slice, part: Neighbours) -> None:
+            indices[rows], scores[rows] = part.indices, part.scores
+
+        self._search(queries, targets, lambda _: BestTargets(k), fill)
         return Neighbours(indices, scores)
 
     def top_k_both(self, queries: Vectors, targets: Vectors, k: int) -> tuple[Neighbours, Neighbours]:
-        """Find the k best of each query and of each target, by two searches: only queries and answers travel."""
+        """Find the k best targets of each query and the k best queries of each target, in one pass.
+
+        A task says which of its queries are among the best of a target; those that others have beaten do not travel.
+        """
+        from bilex.search.topk_kernel import insert_edges
+
         check_k(k)
-        sides = ((queries, targets), (targets, queries))
-        first, second = (
-            self.top_k(*side, min(k, len(side[1]))) if len(side[1]) else Neighbours(*empty_lists(len(side[0]), 0)[::-1])
-            for side in sides
-        )
-        return first, second
+        best, where = empty_lists(len(queries), min(k, len(targets)))
+        of_targets = empty_lists(len(targets), min(k, len(queries)))
+
+        def fill(rows: slice, part: BestOfBoth) -> None:
+            best[rows], where[rows] = part.of_queries.scores, part.of_queries.indices
+            insert_edges(part.scores, part.rows + rows.start, part.columns, *of_targets)
+
+        if len(queries) and len(targets):
+            self._search(queries, targets, lambda _: BestBothWays(k, round_down(of_targets[0][:, -1])), fill)
+        return Neighbours(where, best), Neighbours(*of_targets[::-1])
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
         ranks = np.empty(len(queries), np.int64)
-        self._search(queries, targets, chosen, (ranks,))
+
+        def fill(rows: slice, part: Indices) -> None:
+            ranks[rows] = part
+
+        self._search(queries, targets, lambda rows: Ranks(chosen[rows]), fill)
         return ranks
 
     def _search(
-        self, queries: Vectors, targets: Vectors, wanted: int | Indices, found: tuple[NDArray[Any], ...]
+        self, queries: Vectors, targets: Vectors, wanted: Callable[[slice], Wanted], fill: Callable[[slice, Any], None]
     ) -> None:
-        """Fill the arrays of `found` with the workers' answers as they come in."""
+        """Call `fill` with the workers' answers as they come in."""
         done = 0
         with contextlib.closing(self._answers(queries, targets, wanted)) as answers:
-            for rows, parts in answers:
-                for array, part in zip(found, parts, strict=True):
-                    array[rows] = part
+            for rows, part in answers:
+                fill(rows, part)
                 done += rows.stop - rows.start
                 if self.progress is not None:
                     self.progress(done, len(queries))
 
-    def _answers(self, queries: Vectors, targets: Vectors, wanted: int | Indices) -> Generator[tuple[slice, Any]]:
+    def _answers(
+        self, queries: Vectors, targets: Vectors, wanted: Callable[[slice], Wanted]
+    ) -> Generator[tuple[slice, Any]]:
         """Yield the answers for each block of queries; ask again for those that died with their workers."""
         from distributed.scheduler import KilledWorker
 
@@ -134,7 +151,12 @@ class DaskEngine:
         )
 
     def _run_tasks(
-        self, queries: Vectors, targets: Vectors, wanted: int | Indices, waiting: list[slice], threads: int
+        self,
+        queries: Vectors,
+        targets: Vectors,
+        wanted: Callable[[slice], Wanted],
+        waiting: list[slice],
+        threads: int,
     ) -> Generator[tuple[slice, Any]]:
         """Run a task for each slice in `waiting`, a few at a time; afterwards it holds those that are not done."""
         from distributed import as_completed
@@ -145,8 +167,7 @@ class DaskEngine:
 
         def submit() -> None:
             rows = waiting.pop()
-            part = wanted if isinstance(wanted, int) else wanted[rows]
-            future = client.submit(search_on_worker, queries[rows], held, part, __version__, pure=False)
+            future = client.submit(search_on_worker, queries[rows], held, wanted(rows), __version__, pure=False)
             running[future] = rows
             completed.add(future)
 
@@ -192,18 +213,68 @@ class DaskEngine:
         return self._client
 
 
-def search_on_worker(queries: Vectors, targets: Vectors, wanted: int | Indices, version: str) -> tuple[Any, ...]:
-    """Run the local engine on all threads of the worker: top_k for a number, rank for the chosen targets."""
+@dataclass(frozen=True, eq=False)
+class BestTargets:
+    """A task: the k best targets of each query."""
+
+    k: int
+
+    def answer(self, engine: LocalEngine, queries: Vectors, targets: Vectors) -> Neighbours:
+        """Search on the worker."""
+        return engine.top_k(queries, targets, self.k)
+
+
+@dataclass(frozen=True, eq=False)
+class BestOfBoth:
+    """The best targets of each query, and edges to queries that may be among the best of a target."""
+
+    of_queries: Neighbours
+    rows: Indices
+    columns: Indices
+    scores: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class BestBothWays:
+    """A task: the k best targets of each query, and its queries among the k best of a target."""
+
+    k: int
+    least: Vectors  # for each target, a score that k other queries have reached
+
+    def answer(self, engine: LocalEngine, queries: Vectors, targets: Vectors) -> BestOfBoth:
+        """Search on the worker."""
+        of_queries, of_targets = engine.top_k_both(queries, targets, self.k)
+        columns, places = np.nonzero(of_targets.scores >= self.least[:, None])
+        return BestOfBoth(of_queries, of_targets.indices[columns, places], columns, of_targets.scores[columns, places])
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """A task: the rank of each query's chosen target."""
+
+    chosen: Indices
+
+    def answer(self, engine: LocalEngine, queries: Vectors, targets: Vectors) -> Indices:
+        """Search on the worker."""
+        return engine.rank(queries, targets, self.chosen)
+
+
+Wanted = BestTargets | BestBothWays | Ranks
+
+
+def search_on_worker(queries: Vectors, targets: Vectors, wanted: Wanted, version: str) -> Any:
+    """Run the local engine on all threads of the worker."""
     from distributed import get_worker
 
     if version != __version__:  # a worker that joined after the check
         raise BilexError(f"a Dask worker has bilex {__version__} and this is {version}; install the same on all")
-    engine = LocalEngine(threads=get_worker().state.nthreads)
     with WORKER_LOCK:
-        if isinstance(wanted, int):
-            found = engine.top_k(queries, targets, wanted)
-            return found.indices, found.scores
-        return (engine.rank(queries, targets, wanted),)
+        return wanted.answer(LocalEngine(threads=get_worker().state.nthreads), queries, targets)
+
+
+def round_down(scores: Floats) -> Vectors:
+    """Round to float32, but never up."""
+    return np.nextafter(scores.astype(np.float32), np.float32(-np.inf))
 
 
 def choose_task_rows(queries: Vectors, threads: int) -> int:

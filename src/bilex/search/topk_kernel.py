@@ -90,6 +90,13 @@ def insert(score: float, target: int, best: Floats, where: Indices) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def insert_edges(scores: Floats, rows: Indices, columns: Indices, best: Floats, where: Indices) -> None:
+    """Insert each edge's query among the best so far of its target."""
+    for edge in range(scores.size):
+        insert(scores[edge], rows[edge], best[columns[edge]], where[columns[edge]])
+
+
+@njit(cache=True, nogil=True)
 def scan_block(
     scores: Vectors,
     queries: Vectors,
