@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import importlib
+import importlib.util
 import io
 import math
 import os
 import shutil
 import subprocess
+import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -151,6 +155,22 @@ def test_apertium_compiles_the_dictionary_and_translates(book: Book, tmp_path: P
     house, york, over, nothing = done.stdout.decode("utf-8").split("$")[:4]
     assert house.startswith("^house/talo/")  # the most confident first
     assert york.endswith("/new york") and over.endswith("/yli") and "@" in nothing
+
+
+def test_termate_reads_tbx(book: Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec("termate") or pytest.skip("termate is missing")
+    package = types.ModuleType("termate")  # its own imports packages that it does not ask for
+    package.__path__ = list(found.submodule_search_locations or [])
+    monkeypatch.setitem(sys.modules, "termate", package)
+    write_book(book, "tbx", f"{tmp_path}/a.tbx")
+    concepts = importlib.import_module("termate.termate").TbxDocument().open(f"{tmp_path}/a.tbx").concepts_list
+    house = next(concept["lang"] for concept in concepts if concept["lang"]["en"][0][0]["text"] == "house")
+    terms = [[(item["type"], item["text"]) for item in term] for term in house["fi"]]
+    first, second = (
+        (("term", "talo"), ("note", "confidence 0.7500")),
+        (("term", "<b>koti</b> & co"), ("note", "confidence 0.5000")),
+    )
+    assert terms == [list(first), list(second)] and len(concepts) == len(by_word())
 
 
 def test_xmllint_finds_tbx_valid_by_the_schema_of_its_authors(book: Book, tmp_path: Path) -> None:

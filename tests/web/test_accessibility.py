@@ -1,10 +1,12 @@
 """axe-core finds nothing serious in the report, in the explorer and on the site, where it can be had.
 
-It is no part of bilex: ``BILEX_AXE`` names the folder where ``npm install --prefix FOLDER axe-core`` has put it.
+The package axe-core-python brings one. ``BILEX_AXE`` names the folder where ``npm install --prefix FOLDER axe-core``
+has put a newer one.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,18 @@ from typing import Any
 import pytest
 
 from tests.web.helpers import serving
+from tools.screenshots import BROWSER, DRIVER, browser
 
 pytest.importorskip("selenium.webdriver", reason="selenium is missing; pip install 'bilex[dev]'")
-AXE = Path(os.environ.get("BILEX_AXE", "nowhere")) / "node_modules/axe-core/axe.min.js"
+PACKAGED = importlib.util.find_spec("axe_core_python")
+AXE = Path(PACKAGED.origin if PACKAGED and PACKAGED.origin else "nowhere").with_name("axe.min.js")
+if "BILEX_AXE" in os.environ:
+    AXE = Path(os.environ["BILEX_AXE"]) / "node_modules/axe-core/axe.min.js"
 SITE = Path("build/docs")
-pytestmark = pytest.mark.skipif(not AXE.is_file(), reason="no axe-core here; say where it is with BILEX_AXE")
+pytestmark = [
+    pytest.mark.skipif(not AXE.is_file(), reason="no axe-core here; pip install 'bilex[dev]'"),
+    pytest.mark.skipif(not (BROWSER and DRIVER), reason="no browser here; install chromium and chromedriver"),
+]
 RUN_AXE = "axe.run(document).then((found) => arguments[0](found.violations))"
 PARTS = {"search/source/s20": "#picture text", "browse": "tbody td", "review": ".alternatives li"}
 
@@ -35,7 +44,6 @@ def test_nothing_serious_in_report_explorer_and_site(made: Path) -> None:
 
     from bilex.report.page import write_report
     from bilex.runs.run import Run
-    from tools.screenshots import browser
 
     if not (made / "report.html").exists():
         write_report(Run.load(made), made / "report.html")
