@@ -60,6 +60,9 @@ class Inline:
     def result(self) -> None:
         """Return None, as the kernels do."""
 
+    def shutdown(self, **_: bool) -> None:
+        """Do nothing: no work is left."""
+
 
 def shrink_buffers(change: Callable[[Any, str, Any], None] = setattr) -> None:
     """Make the readers' buffers and limits tiny."""
@@ -224,6 +227,12 @@ def with_length(content: bytes) -> bytes:
     return struct.pack("<Q", len(header)) + header + rest
 
 
+def without_length(content: bytes) -> bytes:
+    """Do the reverse: put a line end behind the header instead of its length before it."""
+    length = 8 + int.from_bytes(content[:8], "little")
+    return content[8:length] + b"\n" + content[length:]
+
+
 def read_safetensors(reader: Reader, data: bytes) -> None:
     """Put the header's length before it, unless the first byte says otherwise; the header ends with a line end."""
     content = data[1:]
@@ -294,19 +303,19 @@ def read_toml(reader: Reader, data: bytes) -> None:
 def read_run(reader: Reader, data: bytes) -> None:
     """Put the bytes into a run, with the right checksums, and use it.
 
-    The first byte chooses the place: a whole file, an entry of ``run.json``, or the model behind its header's length.
+    The first byte chooses the place: a whole file, an entry of ``run.json``, or tensors behind their header's length.
     """
     from bilex.confidence.verdict import judge
-    from bilex.files.ownership import LEXICON, MANIFEST, MODEL
+    from bilex.files.ownership import CANDIDATES, LEXICON, MANIFEST, MODEL
     from bilex.report.reproduce import circumstances, inputs, repeating_command, settings
     from bilex.runs.run import Run
 
-    kind = (data[0] if data else 0) % 5
-    name, content = (MANIFEST, LEXICON, MODEL, MANIFEST, MODEL)[kind], data[1:]
+    kind = (data[0] if data else 0) % 7
+    name, content = (MANIFEST, LEXICON, MODEL, MANIFEST, MODEL, CANDIDATES, CANDIDATES)[kind], data[1:]
     if kind == 3:
         before, after = reader.entries[(content[0] if content else 0) % len(reader.entries)]
         content = before + content[1:] + after
-    elif kind == 4:
+    elif kind in (4, 6):
         content = with_length(content)
     files = {**reader.files, name: content}
     if name != MANIFEST:
@@ -325,6 +334,7 @@ def read_run(reader: Reader, data: bytes) -> None:
             [write(run.info) for write in (repeating_command, inputs, settings, circumstances)],
         )
     run.translate(run.source.words[0])
+    run.sets(0.5)
 
 
 TARGETS: dict[str, Callable[[Reader, bytes], None]] = {
@@ -353,7 +363,7 @@ def run_files(folder: Path) -> dict[str, bytes]:
     words = tuple("abcdef")
     vectors = Embeddings(words, rng.normal(size=(6, 3)).astype(np.float32), name="x")
     bilex.induce(vectors, vectors, max_iterations=2).save(folder / "run")
-    names = ("run.json", "lexicon.tsv", "model.safetensors")
+    names = ("run.json", "lexicon.tsv", "model.safetensors", "candidates.safetensors")
     files = {name: (folder / "run" / name).read_bytes() for name in names}
     info = json.loads(files["run.json"])
     info = {name: entry for name, entry in info.items() if name not in ("versions", "verdict")}
@@ -391,11 +401,11 @@ def examples(name: str, folder: Path) -> list[bytes]:
     if name == "run":
         files = run_files(folder)
         shutil.rmtree(folder / "run")
-        whole = [bytes([place]) + content for place, content in enumerate(files.values())]
-        model = files["model.safetensors"]
-        length = 8 + int.from_bytes(model[:8], "little")
+        names = [*files]
+        whole = [place + content for place, content in zip((b"\0", b"\1", b"\2", b"\5"), files.values(), strict=True)]
+        headers = [place + without_length(files[name]) for place, name in ((b"\4", names[2]), (b"\6", names[3]))]
         entries = [b"\3" + bytes([place, sign]) for place, sign in enumerate(b"00000000[]{}")]
-        return [*whole, b"\4" + model[8:length] + b"\n" + model[length:], *entries]
+        return [*whole, *headers, *entries]
     return {
         "text": [
             VEC,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from bilex.errors import BilexError
 from bilex.files.atomic import atomic_write, atomic_write_text
+from bilex.files.run_directory import run_directory
 from bilex.files.tensors import atomic_write_tensors
 
 
@@ -123,3 +125,11 @@ def test_a_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_an_error_of_a_file_that_is_read_is_not_blamed_on_the_one_that_is_written(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="input"), atomic_write(tmp_path / "a") as file:
         file.write((tmp_path / "input").read_bytes())
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b", b"bytes", 5])
+def test_a_name_that_no_file_can_have(name: Any) -> None:
+    with pytest.raises(BilexError), atomic_write(name):
+        pass
+    with pytest.raises(BilexError), run_directory(name):
+        pass

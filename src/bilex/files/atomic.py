@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bilex.errors import BilexError
-from bilex.files.ownership import check_output
+from bilex.files.ownership import check_output, output_path
 
 OPEN_FILE = re.compile(r"/dev/(fd/\d+|stdout|stderr)|/proc/[^/]+/fd/\d+")
 MAX_LINKS = 40  # as many as Linux follows
@@ -25,7 +25,7 @@ def atomic_path(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
     A link stays, and what it leads to is replaced. A device or a pipe stays too: the content is written to it. Without
     ``replace``, a file that exists by then is kept.
     """
-    named = Path(path)
+    named = output_path(path)
     streamed = is_stream(named)
     place = named if streamed else Path(os.path.realpath(named))
     if place.is_block_device():

@@ -25,6 +25,19 @@ MARK_END = 4096
 ELSEWHERE = "choose another place with -o"
 
 
+def output_path(named: str | os.PathLike[str]) -> Path:
+    """Return the path of what is to be written; raise if no file can have that name."""
+    if not isinstance(named, str | os.PathLike) or isinstance(path := os.fspath(named), bytes):
+        raise BilexError(f"a place to write to is text or a path, not {type(named).__name__}")
+    try:
+        allowed = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        allowed = False
+    if not allowed:
+        raise BilexError(f"{path}: no file can have this name; {ELSEWHERE}")
+    return Path(path)
+
+
 def check_replaceable(place: Path) -> bool:
     """Decide whether a run may be written to a place: return whether it replaces a run, or raise if it may not.
 

@@ -25,7 +25,16 @@ from bilex.errors import BilexError, InputError
 from bilex.files.atomic import atomic_write_text
 from bilex.files.folders import new_folder, replace_folder
 from bilex.files.manifest import parse_manifest
-from bilex.files.ownership import CANDIDATES, CHECKPOINT, LEXICON, MANIFEST, MODEL, check_replaceable, file_sha256
+from bilex.files.ownership import (
+    CANDIDATES,
+    CHECKPOINT,
+    LEXICON,
+    MANIFEST,
+    MODEL,
+    check_replaceable,
+    file_sha256,
+    output_path,
+)
 from bilex.files.streams import refuse_special_file
 from bilex.files.tensors import atomic_write_tensors, map_tensor, safetensors_header, unpack_words, words_are_short
 
@@ -59,7 +68,7 @@ def run_directory(
     It is made at once, so that a place that cannot be written to is noticed before the work, not after it. `check`
     raises if what is there must be kept, by default everything but a run; a run is replaced only with `force`.
     """
-    named = Path(path)
+    named = output_path(path)
     with contextlib.ExitStack() as stack:
         try:
             if check(named) and not force:
