@@ -111,3 +111,13 @@ def test_a_pair_both_kept_and_forbidden_is_an_error() -> None:
     for wrong in ([pair[:1]], [(1, 2)], "ab"):
         with pytest.raises(BilexError, match="pair of words"):
             package.induce(languages.source, languages.target, languages.gold[:50], kept=wrong)
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file whose first byte cannot be read")
+def test_a_file_that_cannot_be_read_is_named(bilex: Bilex, work: Path) -> None:
+    assert_error_line(bilex("induce", "src.vec", "trg.vec", "--seed", "/proc/self/mem", "-o", "new"), "/proc/self/mem")
+
+
+def test_a_false_header_is_not_foretold_as_memory(bilex: Bilex, work: Path) -> None:
+    (work / "false.vec").write_bytes(b"300 99999999999\nword 1 2\n")
+    assert_error_line(bilex("induce", "false.vec", "trg.vec", "-o", "new"), "false.vec")

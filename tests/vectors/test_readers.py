@@ -25,6 +25,8 @@ ROWS = b"a 1 2 3\nb 4 5 6\nc 7 8 9\n"
         ("a.vec.gz", gzip.compress(ROWS, mtime=0), 50, (50, 3)),
         ("a.vec.gz", gzip.compress(ROWS, mtime=0), None, None),
         ("a.bin", b"3 1\na \0\0\0\0", None, (3, 1)),
+        ("a.vec", b"3 9999999\n" + ROWS, None, None),  # no file of this size holds so many numbers
+        ("a.vec.gz", gzip.compress(b"3 9999999\n" + ROWS, mtime=0), None, None),
         ("a.vec", b"", None, None),
         ("a.vec", b"word", None, None),
         ("a.npy", b"nonsense", None, None),

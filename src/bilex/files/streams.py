@@ -93,6 +93,9 @@ class ByteStream:
                 self._reader, self.size = _GzipReader(self.path, self._file), None
             self._unread = self.head = b""
             self._unread = self.head = self.read(HEAD_BYTES)
+        except OSError as error:
+            self._file.close()
+            raise _reading_failed(self.path, error) from None
         except BaseException:
             self._file.close()
             raise
@@ -107,7 +110,7 @@ class ByteStream:
                 pieces.append(piece)
                 missing -= len(piece)
         except OSError as error:
-            raise InputError(self.path, f"reading failed ({error.strerror})", "check the disk and try again") from None
+            raise _reading_failed(self.path, error) from None
         return b"".join(pieces)
 
     @property
@@ -122,6 +125,10 @@ class ByteStream:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+
+def _reading_failed(path: str, error: OSError) -> InputError:
+    return InputError(path, f"reading failed ({error.strerror})", "check the disk and try again")
 
 
 def _open_file(path: str, plain_file: bool) -> io.BufferedReader:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from bilex.errors import BilexError, InputError
 from bilex.files.lines import split_fields
-from bilex.files.streams import FASTTEXT_MAGIC, ByteStream, refuse_unreadable_format
+from bilex.files.streams import FASTTEXT_MAGIC, MAX_GZIP_RATIO, ByteStream, refuse_unreadable_format
 from bilex.vectors.cleaning import TEXT_HEADER, Loaded
 
 MATRIX_SUFFIXES = (".npy", ".safetensors")
+MIN_BYTES_PER_NUMBER = 2  # a digit and a space
 
 
 def read_vectors(
@@ -88,7 +89,11 @@ def _text_shape(stream: ByteStream, limit: int | None) -> tuple[int, int]:
         return fasttext_shape(stream.head)
     header = TEXT_HEADER.match(stream.head)
     if header:
-        return int(header[1]), int(header[2])
+        rows, dimension = int(header[1]), int(header[2])
+        size = stream.size if stream.size is not None else MAX_GZIP_RATIO * Path(stream.path).stat().st_size
+        if MIN_BYTES_PER_NUMBER * rows * dimension > size:
+            raise ValueError("the header is false")
+        return rows, dimension
     line, line_feed, _ = stream.head.partition(b"\n")
     if not line_feed:
         raise ValueError("the first line is too long")
