@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -64,8 +65,9 @@ def test_unknown_free_memory_is_no_error(memory: Memory) -> None:
 
 
 def test_a_run_is_refused_by_the_size_of_its_files(tmp_path: Path) -> None:
-    (tmp_path / "large.vec").write_text("9000000000 300\n")
     path = str(tmp_path / "large.vec")
+    Path(path).write_text("90000000 300\n")
+    os.truncate(path, 10**11)  # without a byte on the disk
     with pytest.raises(BilexError):
         estimate_run((path, path), 10**10, METHOD, None)
     assert estimate_run((path, path), 100, METHOD, None)

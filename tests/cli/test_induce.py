@@ -55,7 +55,8 @@ def test_the_run_directory_is_that_of_the_contract(bilex: Bilex, work: Path) -> 
 
 
 def test_a_run_that_cannot_fit_is_refused_before_anything_is_read(bilex: Bilex, work: Path) -> None:
-    (work / "large.vec").write_text("9000000000 300\n")
+    (work / "large.vec").write_text("90000000 300\n")
+    os.truncate(work / "large.vec", 10**11)  # without a byte on the disk
     assert_error_line(bilex("induce", "src.vec", "large.vec", "-o", "new", "--limit", 10**10), "--limit")
     assert not (work / "new").exists()
 
