@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -178,6 +179,29 @@ def test_large_bodies_are_refused(client: TestClient) -> None:
     for content in (b'{"correction": "' + b"x" * 70_000 + b'"}', pieces()):
         answer = client.post("/api/decide", content=content, headers={"content-type": "application/json"})
         assert answer.status_code == 413
+
+
+def test_a_page_that_is_closed_in_the_middle_of_a_request_is_no_bug(
+    explorer: Explorer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    headers = {
+        "host": f"127.0.0.1:{PORT}",
+        "cookie": f"{cookie_name(PORT)}={TOKEN}",
+        "origin": ADDRESS,
+        "x-bilex-token": TOKEN,
+        "content-type": "application/json",
+    }
+    path, encoded = "/api/decide", [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": encoded}
+
+    async def receive() -> dict[str, str]:
+        return {"type": "http.disconnect"}
+
+    async def send(_: object) -> None:
+        pass
+
+    asyncio.run(create_app(explorer, PORT, TOKEN)(scope, receive, send))
+    assert not capsys.readouterr().err
 
 
 def test_a_bug_is_described_in_the_terminal_only(

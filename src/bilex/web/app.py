@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
@@ -142,10 +142,13 @@ def change(path: str, kind: type[Question], answer: Callable[[Question], Any]) -
 
     async def endpoint(request: Request) -> Response:
         body = b""
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MAX_BODY_BYTES:
-                return JSONResponse({"error": "the request is too large"}, 413)
+        try:
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MAX_BODY_BYTES:
+                    return JSONResponse({"error": "the request is too large"}, 413)
+        except ClientDisconnect:  # the page was closed; nobody reads the answer
+            return Response(status_code=400)
         return await respond(lambda: msgspec.json.decode(body, type=kind), answer)
 
     return Route(path, endpoint, methods=["POST"])
