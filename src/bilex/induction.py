@@ -1,11 +1,10 @@
 """The whole walk from two sets of word vectors and a seed to a run: prepare, learn, read out, judge."""
 
 import os
-import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any
 
 from bilex.em.context import Context, EMHistory, Reporter
@@ -17,6 +16,7 @@ from bilex.runs.checkpoints import Checkpoint, digests
 from bilex.runs.costs import stage_seconds
 from bilex.runs.entries import Learnt, assess_candidates, build_lexicon, languages_of, weigh_candidates
 from bilex.runs.prepared import Prepared, prepare
+from bilex.runs.progress import notebook_progress
 from bilex.runs.run import Run
 from bilex.runs.summary import summarise_run
 from bilex.search.engine import Engine
@@ -83,7 +83,7 @@ def induce(
     """
     chosen, started = find_method(method).with_changes(changes), time.perf_counter()
     source, target = (side if isinstance(side, Embeddings) else load(side) for side in (source, target))
-    with default_reporter() if reporter is None else nullcontext(reporter) as shown:
+    with notebook_progress() if reporter is None else nullcontext(reporter) as shown:
         engine = engine or LocalEngine(progress=shown.rows)
         if isinstance(seed, str) and seed == UNSUPERVISED:
             shown.stage("looking for a start")
@@ -113,18 +113,6 @@ def leave_out_improbable(run: Run, method: Method, *, complete: bool = False) ->
     if named is not None and least == named.min_confidence and (complete or run.most_probable < least):
         return run
     return run.confident(least) if least else run
-
-
-@contextmanager
-def default_reporter() -> Iterator[Reporter]:
-    """Return a reporter that shows a bar in a notebook, and nothing in other programs."""
-    if "IPython" not in sys.modules:
-        yield Reporter()
-        return
-    from bilex.runs.progress import notebook_progress
-
-    with notebook_progress() as reporter:
-        yield reporter
 
 
 def resumable_history(

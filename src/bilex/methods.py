@@ -13,15 +13,13 @@ A user's own method is another `Method`, in Python or in a TOML file such as
     max_rank = 20000
 """
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
 
 import msgspec
 
@@ -163,7 +161,7 @@ class Method(Part):
         if self.prior.kind.startswith("many-to-one") and self.map.kind == "least-squares":
             raise BilexError(f"a least-squares map cannot be reversed for {self.prior.kind}; set map = 'orthogonal'")
 
-    def with_changes(self, changes: Mapping[str, Any]) -> Method:
+    def with_changes(self, changes: Mapping[str, Any]) -> Self:
         """Replace options by their names; an explicit `max_rank` disables `match_all`."""
         known = {option.name: option.path for option in OPTIONS.values()} | {"name": ("name",)}
         if unknown := sorted(set(changes) - set(known)):
@@ -181,7 +179,7 @@ class Method(Part):
         return replace(self, **own)
 
     @classmethod
-    def from_manifest(cls, configuration: Mapping[str, Any]) -> Method:
+    def from_manifest(cls, configuration: Mapping[str, Any]) -> Self:
         """Read the method of a ``run.json`` or a checkpoint."""
         try:
             return msgspec.convert(dict(configuration), cls, strict=True)

@@ -13,7 +13,7 @@ from bilex.em.context import Iteration
 from bilex.methods import DEFAULT_METHOD, find_method
 from bilex.runs import progress
 from bilex.runs.costs import stage_seconds
-from bilex.runs.progress import LineReporter, Position, TerminalReporter, TimeLeftColumn
+from bilex.runs.progress import TIME_LEFT, LineReporter, ProgressReporter, TerminalReporter
 
 MILLION = stage_seconds((1_000_000, 1_000_000), 100, find_method(DEFAULT_METHOD))
 
@@ -29,7 +29,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_the_bar_never_goes_back_and_the_clock_never_restarts(now: list[float]) -> None:
     seen = []
     display = Progress(console=Console(quiet=True), get_time=lambda: now[0], auto_refresh=False)
-    terminal = TerminalReporter(Position(runs=2), display)
+    terminal = TerminalReporter(display, runs=2)
     terminal.expect(stage_seconds((10_000, 10_000), 300, find_method(DEFAULT_METHOD), tries=True))
     for stage in (
         "reading a",
@@ -55,7 +55,7 @@ def test_the_bar_never_goes_back_and_the_clock_never_restarts(now: list[float]) 
 @pytest.mark.parametrize("pace", [1.0, 3.0])
 def test_time_left_of_a_million_words(now: list[float], pace: float) -> None:
     """Nearly all of it is one search; a machine that is slower than foretold is noticed."""
-    position = Position()
+    position = ProgressReporter()
     position.expect(MILLION)
     total = pace * sum(MILLION.values())
     for stage, seconds in MILLION.items():
@@ -68,11 +68,12 @@ def test_time_left_of_a_million_words(now: list[float], pace: float) -> None:
                 if part > 4:
                     assert float(position.left.split()[0]) == pytest.approx((total - now[0]) / 60, rel=0.15, abs=1)
             now[0] += pace * seconds / 10
-    assert TimeLeftColumn(position).render(None).plain == position.left  # type: ignore[arg-type]
+    shown = TIME_LEFT.format(task=SimpleNamespace(fields={"reporter": position}))
+    assert shown == position.left
 
 
 def test_a_stage_that_is_left_out_is_no_longer_expected(now: list[float]) -> None:
-    position = Position()
+    position = ProgressReporter()
     position.expect({"reading": 1, "trying": 100, "learning": 1, "measuring": 8})
     position.stage("reading a")
     now[0] = 1
@@ -87,7 +88,7 @@ def test_a_stage_that_is_left_out_is_no_longer_expected(now: list[float]) -> Non
 
 
 def test_a_run_that_starts_anew_is_not_done(now: list[float]) -> None:
-    position = Position()
+    position = ProgressReporter()
     position.expect({"learning": 4, "weighing": 2, "measuring": 4})
     for stage in ("learning", "weighing", "starting from 2,000 words", "learning", "weighing"):
         now[0] += 1
@@ -99,7 +100,7 @@ def test_a_run_that_starts_anew_is_not_done(now: list[float]) -> None:
 
 
 def test_a_stage_that_takes_long_slows_the_rest_down(now: list[float]) -> None:
-    position = Position()
+    position = ProgressReporter()
     position.expect({"looking": 50, "learning": 50})
     position.stage("looking")
     seen = []
@@ -110,7 +111,7 @@ def test_a_stage_that_takes_long_slows_the_rest_down(now: list[float]) -> None:
 
 
 def test_a_search_at_its_end_foretells_nothing(now: list[float]) -> None:
-    position, now[0] = Position(), 10.0
+    position, now[0] = ProgressReporter(), 10.0
     position.stage("aligning")
     shown = []
     for done in (1, 5, 10):
@@ -131,7 +132,7 @@ def test_quiet_is_silent_also_on_a_terminal(
 
 
 def test_lines_become_rarer(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    reporter = LineReporter(Position())
+    reporter = LineReporter()
     reporter.rows(1000, 1000)  # a sample
     reporter.stage("searching")
     for second in range(1000):

@@ -8,8 +8,6 @@ While a long computation runs outside Python, the exception has to wait for its 
 the process from a thread instead: what is on the disk is always whole.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -80,7 +78,7 @@ def raise_interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def resend_dropped_signal(dropped: sys.UnraisableHookArgs) -> None:
+def resend_dropped_signal(dropped: "sys.UnraisableHookArgs") -> None:
     """Send a signal again whose exception was raised where no code could receive it."""
     if received and dropped.exc_type in (KeyboardInterrupt, SystemExit):
         timer = threading.Timer(RESEND_DELAY, os.kill, (os.getpid(), received[-1]))

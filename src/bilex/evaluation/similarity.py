@@ -8,8 +8,6 @@ Tools differ in what they do with a pair that has a term without a vector, so bo
 over the covered pairs, *zero* over all pairs, with a cosine of 0 for those that are not covered.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from array import array

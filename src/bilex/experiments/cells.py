@@ -5,8 +5,6 @@ The seed ``5000`` (or ``train``) is the train dictionary, another number N a dra
 number of the draw is the seed of the random generator.
 """
 
-from __future__ import annotations
-
 import random
 import warnings
 from collections.abc import Callable
@@ -36,6 +34,7 @@ TRAIN_SEEDS = ("5000", "train")
 PAPER_SEEDS = ("5000", "25", NUMERALS, IDENTICAL)
 REPORTED_RETRIEVALS = ("nn", "csls")
 Dictionary = tuple[tuple[str, str], ...]
+Measure = Callable[["Cell", Direction, Engine], dict[str, Any]]
 
 
 class FileCache:
@@ -194,9 +193,6 @@ class Cell:
     def rows(self, result: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the row of its result in a table of all cells."""
         return [{**self.key, **result, "cell": self}]
-
-
-Measure = Callable[[Cell, Direction, Engine], dict[str, Any]]
 
 
 def measure_translation(cell: Cell, side: Direction, engine: Engine) -> dict[str, Any]:

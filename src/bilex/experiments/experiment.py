@@ -1,7 +1,5 @@
 """What all experiments share: the options, the plan of a grid, and the files that are written."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Sequence
@@ -49,7 +47,7 @@ class Experiment:
 
     measure: str
     methods: tuple[str, ...]
-    report: Callable[[Setting, list[Row]], Report]
+    report: Callable[["Setting", list[Row]], Report]
     seeds: tuple[str, ...] = LARGE_SEED
     large_seed_only: tuple[str, ...] = ()  # methods that need it, because they do not learn from themselves
     priors: tuple[str | None, ...] = (None,)  # None is the method's own

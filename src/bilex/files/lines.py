@@ -3,8 +3,6 @@
 And a line into fields, which are recognised as numbers, decoded, and quoted in messages.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import warnings

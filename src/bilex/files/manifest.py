@@ -3,8 +3,6 @@
 Only entries that are present are checked, so that a run of an older version, which says less, can still be read.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, NotRequired, Required, TypedDict
 
@@ -25,15 +23,6 @@ Natural = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
 PositiveCount = Annotated[int, Meta(ge=1, le=MAX_COUNT)]
 
 
-class _Method(TypedDict):  # older runs have all options side by side, newer ones group them
-    name: str
-    prior: NotRequired[str | _Prior]
-    e_step: NotRequired[str | _EStep]
-    log_odds: NotRequired[float]
-    max_rank: NotRequired[PositiveCount | None]
-    self_learning: NotRequired[bool]
-
-
 class _Prior(TypedDict, total=False):
     kind: str
     log_odds: float
@@ -41,6 +30,15 @@ class _Prior(TypedDict, total=False):
 
 class _EStep(TypedDict, total=False):
     max_rank: PositiveCount | None
+
+
+class _Method(TypedDict):  # older runs have all options side by side, newer ones group them
+    name: str
+    prior: NotRequired[str | _Prior]
+    e_step: NotRequired[str | _EStep]
+    log_odds: NotRequired[float]
+    max_rank: NotRequired[PositiveCount | None]
+    self_learning: NotRequired[bool]
 
 
 class _Agreement(TypedDict):
@@ -94,15 +92,15 @@ class _Iteration(TypedDict):
     certificate_gap: float | None
 
 
+class _Slopes(TypedDict):  # of all evidence that has one
+    csls: float
+
+
 class _Weights(TypedDict):
     purity: float
     deviation: float
     log_odds: float
     slopes: _Slopes
-
-
-class _Slopes(TypedDict):  # of all evidence that has one
-    csls: float
 
 
 class _Confidence(TypedDict, total=False):

@@ -6,8 +6,6 @@ vectors), ``candidates.safetensors`` (the candidates of every word with their we
 place.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -4,8 +4,6 @@ Plain files are read in blocks rather than mapped: it costs the same, a pipe wor
 shrinks while it is read causes an error instead of killing the process.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """Safetensors files, and the word lists in them: written whole, read with bounds."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

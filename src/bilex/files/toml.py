@@ -1,7 +1,5 @@
 """Read TOML files that a user has written."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from typing import Any

@@ -9,14 +9,13 @@ A source word that was not matched is the entry of that word and `NO_TARGET`. It
 translation.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import threading
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 
 from bilex.errors import BilexError, InputError
 from bilex.files.ownership import REVIEWS
@@ -73,7 +72,7 @@ class Reviews:
                 self._connection.close()
                 self._connection = None
 
-    def __enter__(self) -> Reviews:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from html import escape
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column
-from rich.text import Text
 
 from bilex.em.context import Iteration, Reporter
 from bilex.runs.costs import ITERATIONS
@@ -19,6 +18,7 @@ USUAL_STEPS = {"reading": 2, "starting": 2, "trying": 5, "learning": ITERATIONS}
 PRIOR_SHARE = 0.1  # of the expected time: how long it takes until the pace of this command counts as much
 FIRST_LINE, LINE_SHARE = 30.0, 0.25  # seconds, and how long between lines as a share of the time so far
 REDRAW_INTERVAL = 0.2  # seconds
+TIME_LEFT = "{task.fields[reporter].left}"  # of the `ProgressReporter`
 MIN_FORETOLD = 0.05  # too early to tell how long it will take, where nothing was expected
 
 
@@ -28,9 +28,8 @@ def show_progress(quiet: bool, *, runs: int = 1) -> Iterator[Reporter]:
     if quiet:
         yield Reporter()
         return
-    position = Position(runs)
     if not sys.stderr.isatty():
-        yield LineReporter(position)
+        yield LineReporter(runs)
         return
     console = Console(stderr=True)
     columns = (
@@ -38,16 +37,16 @@ def show_progress(quiet: bool, *, runs: int = 1) -> Iterator[Reporter]:
         TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
         BarColumn(bar_width=14 if console.width >= 80 else 6),
         TimeElapsedColumn(),
-        TimeLeftColumn(position),
+        TextColumn(TIME_LEFT, table_column=Column(no_wrap=True, width=len("999 min left"))),
     )
     with Progress(*columns, console=console, transient=True, expand=True) as display:
-        yield TerminalReporter(position, display)
+        yield TerminalReporter(display, runs)
 
 
-class Position:
-    """How far a command is: the expected seconds of the finished stages, and a part of the current one's.
+class ProgressReporter(Reporter):
+    """Follows how far a command is: the expected seconds of the finished stages, and a part of the current one's.
 
-    It never goes back. Without expectations there is only one search, or a list of cells.
+    It never goes back. Without expectations there is only one search, or a list of cells. Subclasses show it.
     """
 
     def __init__(self, runs: int = 1) -> None:
@@ -55,6 +54,9 @@ class Position:
         self.runs, self.done, self.iterations = runs, 0.0, 0
         self._run, self._stage, self._steps, self._part = 0, "", 0, 0.0
         self._started, self._moved, self._stage_end = time.perf_counter(), 0.0, 0.0
+
+    def show(self, what: str | None = None) -> None:
+        """Show the position, and what is being done if that is new."""
 
     @property
     def elapsed(self) -> float:
@@ -104,17 +106,21 @@ class Position:
             self._stage, self._steps = first, 0
         self._part, self.iterations = 0.0, 0
         self._move()
+        self.show(name)
 
     def rows(self, done: int, total: int) -> None:
         """Advance the current search; before the first stage there are only samples."""
         if self._stage:
             self._part = done / max(total, 1)
             self._move()
+        self.show()
 
-    def iteration(self) -> None:
+    def iteration(self, iteration: Iteration) -> None:
         """End an iteration of EM."""
         self.iterations += 1
         self._move()
+        which = "last iteration" if self._stage == "weighing" else f"iteration {self.iterations}"
+        self.show(f"{which}: {iteration.pairs:,} pairs")
 
     def _move(self) -> None:
         expected, names, self._moved = self._expected, list(self.seconds), self.elapsed
@@ -130,61 +136,13 @@ class Position:
             self.done = max(self.done, min(1.0, reached / expected))
 
 
-class TimeLeftColumn(ProgressColumn):
-    """How long the rest of the command will take; of one width, also when empty."""
-
-    def __init__(self, position: Position) -> None:
-        super().__init__()
-        self.position = position
-
-    def get_table_column(self) -> Column:
-        """Return a column that holds the longest text."""
-        return Column(width=len("999 min left"), no_wrap=True)
-
-    def render(self, task: Task) -> Text:
-        """Return the text."""
-        return Text(self.position.left)
-
-
-class ProgressReporter(Reporter):
-    """Keeps the position of a command, and shows it."""
-
-    def __init__(self, position: Position) -> None:
-        self.position = position
-
-    def expect(self, seconds: Mapping[str, float]) -> None:
-        """Set the expected seconds of each stage."""
-        self.position.expect(seconds)
-
-    def stage(self, name: str) -> None:
-        """Begin a stage."""
-        self.refining = name.startswith("weighing")
-        self.position.stage(name)
-        self.show(name)
-
-    def rows(self, done: int, total: int) -> None:
-        """Advance the current search."""
-        self.position.rows(done, total)
-        self.show()
-
-    def iteration(self, iteration: Iteration) -> None:
-        """End an iteration of EM."""
-        self.position.iteration()
-        last = "last iteration" if self.refining else f"iteration {self.position.iterations}"
-        self.show(f"{last}: {iteration.pairs:,} pairs")
-
-    def show(self, what: str | None = None) -> None:
-        """Show the position, and what is being done if that is new."""
-        raise NotImplementedError
-
-
 class TerminalReporter(ProgressReporter):
     """Draws a line that changes."""
 
-    def __init__(self, position: Position, display: Progress) -> None:
-        super().__init__(position)
+    def __init__(self, display: Progress, runs: int = 1) -> None:
+        super().__init__(runs)
         self.display = display
-        self.task = display.add_task("starting", total=None)
+        self.task = display.add_task("starting", total=None, reporter=self)
 
     def note(self, text: str) -> None:
         """Print a line that stays."""
@@ -192,36 +150,35 @@ class TerminalReporter(ProgressReporter):
 
     def show(self, what: str | None = None) -> None:
         """Draw the line again."""
-        done = self.position.done
-        self.display.update(self.task, description=what, total=1.0 if done else None, completed=done)
+        self.display.update(self.task, description=what, total=1.0 if self.done else None, completed=self.done)
 
 
 class LineReporter(ProgressReporter):
     """Prints a line now and then, the rarer the longer it takes; a command of seconds prints none."""
 
-    def __init__(self, position: Position) -> None:
-        super().__init__(position)
+    def __init__(self, runs: int = 1) -> None:
+        super().__init__(runs)
         self.what, self.next_line = "starting", FIRST_LINE
 
     def show(self, what: str | None = None) -> None:
         """Print what is being done, if it is time."""
         self.what = what or self.what
-        elapsed = self.position.elapsed
+        elapsed = self.elapsed
         if elapsed < self.next_line:
             return
         self.next_line = elapsed + max(FIRST_LINE, LINE_SHARE * elapsed)
-        done = f", {self.position.done:.0%} done" if 0 < self.position.done < 1 else ""
-        left = f", {self.position.left}" if self.position.left else ""
+        done = f", {self.done:.0%} done" if 0 < self.done < 1 else ""
+        left = f", {self.left}" if self.left else ""
         print(f"bilex: {elapsed:.0f} s{done}{left}: {self.what}", file=sys.stderr, flush=True)
 
 
 class NotebookReporter(ProgressReporter):
     """Draws a bar below the cell of a notebook, which is gone when the work is done."""
 
-    def __init__(self, position: Position) -> None:
+    def __init__(self) -> None:
         from IPython.display import HTML, display
 
-        super().__init__(position)
+        super().__init__()
         self.html, self.what, self.shown = HTML, "starting", 0.0
         self.place = display(HTML(""), display_id=True)
 
@@ -229,8 +186,8 @@ class NotebookReporter(ProgressReporter):
         """Draw the bar again, a few times a second at most."""
         self.what, now = what or self.what, time.perf_counter()
         if now - self.shown >= REDRAW_INTERVAL:
-            bar = f'<progress max="1" value="{self.position.done:.3f}"></progress>'
-            self.place.update(self.html(f"{bar} {self.position.elapsed:.0f} s: {escape(self.what)}"))
+            bar = f'<progress max="1" value="{self.done:.3f}"></progress>'
+            self.place.update(self.html(f"{bar} {self.elapsed:.0f} s: {escape(self.what)}"))
             self.shown = now
 
     def clear(self) -> None:
@@ -245,7 +202,7 @@ def notebook_progress() -> Iterator[Reporter]:
     if shell is None or not hasattr(shell, "kernel"):
         yield Reporter()
         return
-    reporter = NotebookReporter(Position())
+    reporter = NotebookReporter()
     try:
         yield reporter
     finally:

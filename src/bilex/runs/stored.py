@@ -4,11 +4,9 @@ A few words of a run of 200,000 need only its words and candidates. The vectors 
 a search needs them; then they are checked, and mapped into the shared space.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +36,7 @@ class StoredRun(Run):
     folder: Path
 
     @classmethod
-    def open(cls, folder: Path) -> StoredRun:
+    def open(cls, folder: Path) -> Self:
         """Read only ``run.json``."""
         run = cls.__new__(cls)
         vars(run).update(folder=folder, info=read_manifest(folder))

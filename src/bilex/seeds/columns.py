@@ -1,7 +1,5 @@
 """Pairs from a table with named columns: CSV, or TSV such as ``lexicon.tsv``."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 

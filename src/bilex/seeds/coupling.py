@@ -21,8 +21,6 @@ random parts of the words (bagging): the few pairs that several couplings share 
 goes far from a few good pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial

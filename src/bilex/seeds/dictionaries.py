@@ -5,8 +5,6 @@ By its content or its ending a file is a list with two words on each line (MUSE'
 (`bilex.seeds.freedict`). The languages, or the columns, may follow the name of the file: ``FILE:en:fi``.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Sequence

@@ -3,8 +3,6 @@
 The file is parsed piece by piece and never held whole. Entities are not expanded, and nothing outside the file is read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from xml.parsers import expat
 

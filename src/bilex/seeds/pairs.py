@@ -1,13 +1,11 @@
 """The pairs of a dictionary in little memory, and those of two languages out of a file of many."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -31,7 +29,7 @@ class DictionaryPairs(Sequence[tuple[str, str]]):
         self._text += source + b"\t" + target
         self._ends.append(len(self._text))
 
-    def without_repetitions(self) -> DictionaryPairs:
+    def without_repetitions(self) -> Self:
         """Return the pairs in the order of their first occurrence."""
         hashes = np.fromiter((hash(self._bytes(place)) for place in range(len(self))), np.int64, len(self))
         order = np.argsort(hashes, kind="stable")
@@ -41,7 +39,7 @@ class DictionaryPairs(Sequence[tuple[str, str]]):
             repeated[place] = self._bytes(before) == self._bytes(place)
         if not repeated.any():
             return self
-        kept = DictionaryPairs()
+        kept = type(self)()
         for place in np.flatnonzero(~repeated).tolist():
             kept.append(*self._bytes(place).split(b"\t"))
         return kept
@@ -64,7 +62,7 @@ class DictionaryName(NamedTuple):
     sides: tuple[str, str] | None
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str]) -> DictionaryName:
+    def of(cls, path: str | os.PathLike[str]) -> Self:
         """Split ``FILE:SOURCE:TARGET``, unless all of it is the name of a file."""
         name = os.fspath(path)
         file, *sides = name.rsplit(":", 2)

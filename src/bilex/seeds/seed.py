@@ -5,14 +5,12 @@ A seed is a dictionary, or needs none: words spelt the same in both languages, n
 which the reviewer has settled some pairs for the whole run.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -80,7 +78,7 @@ class Seed:
         """Whether a reviewer has settled any pair."""
         return bool(self.kept or self.forbidden)
 
-    def settling(self, kept: Iterable[tuple[str, str]], forbidden: Iterable[tuple[str, str]]) -> Seed:
+    def settling(self, kept: Iterable[tuple[str, str]], forbidden: Iterable[tuple[str, str]]) -> Self:
         """Return the seed with more settled pairs; these override the earlier ones."""
         kept, forbidden = (dict.fromkeys(check_pairs(pairs)) for pairs in (kept, forbidden))
         if both := next((pair for pair in kept if pair in forbidden), None):

@@ -4,8 +4,6 @@ A word's translations are pairs. So are the glosses of a word that is not Englis
 the English Wiktionary: a Finnish *talo* has the gloss *house*.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

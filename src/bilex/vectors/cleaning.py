@@ -4,8 +4,6 @@ The readers differ in how bytes become rows; which rows are kept is decided here
 treated alike whether it comes from text, a binary file or a NumPy array.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

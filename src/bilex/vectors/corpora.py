@@ -5,15 +5,13 @@ without character n-grams: in a small corpus these make words near that are only
 the same text gives the same vectors.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -38,7 +36,7 @@ class CorpusTraining:
     keep_case: bool = False
     at_spaces: bool = False
 
-    def for_corpus(self, words: int) -> CorpusTraining:
+    def for_corpus(self, words: int) -> Self:
         """Fill in what is left open: a small corpus has fewer dimensions, keeps rare words and is read more often."""
         size = 0 if words < SMALL_CORPUS else 1 if words < MIDDLE_CORPUS else 2
         dimension, min_count, epochs = ((100, 2, 40), (200, 3, 10), (300, 5, 5))[size]

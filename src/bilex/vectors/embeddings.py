@@ -1,7 +1,5 @@
 """Word vectors: the words of one language in order of frequency, and a row of float32 for each."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections import Counter
@@ -9,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +85,7 @@ class Embeddings:
         label = f"{self.name!r}, " if self.name else ""
         return f"Embeddings({label}{len(self)} words, {self.dimension} dimensions)"
 
-    def top(self, n: int | None) -> Embeddings:
+    def top(self, n: int | None) -> Self:
         """Return the ``n`` most frequent words, sharing their vectors; None returns all."""
         if n is None or n >= len(self):
             return self
@@ -95,11 +93,11 @@ class Embeddings:
             raise BilexError(f"cannot take the top {n} words; give a number from 0 on")
         return replace(self, words=self.words[:n], vectors=self.vectors[:n], lemmas=self.lemmas[:n])
 
-    def lemmatised(self, language: str) -> Embeddings:
+    def lemmatised(self, language: str) -> Self:
         """Return them with the lemmas of that language (``fi``); none if it is empty; needs the extra ``lemmas``."""
         return replace(self, lemmas=lemmatise(self.words, language)) if language else self
 
-    def normalise(self, steps: str | Sequence[str] = "unit,centre,unit", *, in_place: bool = False) -> Embeddings:
+    def normalise(self, steps: str | Sequence[str] = "unit,centre,unit", *, in_place: bool = False) -> Self:
         """Return the vectors after the given steps, one after the other.
 
         Parameters

@@ -5,8 +5,6 @@ matrix behind it is only for training. The vector of a word is the mean of its o
 file is mapped, so that only the rows that are needed are read.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 import struct

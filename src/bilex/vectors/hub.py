@@ -5,14 +5,12 @@ names of commits under ``refs``; the commit that bilex has fetched has the name 
 no network, so `bilex.load` never downloads. huggingface-hub (``pip install 'bilex[hub]'``) does the fetching.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from bilex.errors import BilexError
 from bilex.files.atomic import atomic_write_text
@@ -38,7 +36,7 @@ class HubName:
     file: str | None
 
     @classmethod
-    def parse(cls, text: str) -> HubName:
+    def parse(cls, text: str) -> Self:
         """Read a name, with or without ``hf://``."""
         match = NAME.fullmatch(text.removeprefix(SCHEME))
         if match is None or ".." in text:

@@ -3,8 +3,6 @@
 Files are mapped, never unpickled, and converted to float32 a block at a time.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 from collections.abc import Iterable, Sequence

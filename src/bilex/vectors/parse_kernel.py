@@ -5,8 +5,6 @@ an error. Values equal ``numpy.float32(float(text))`` exactly: where the fast ar
 that, the line is marked too.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

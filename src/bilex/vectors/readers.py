@@ -3,8 +3,6 @@
 A new format is a new module beside this one, with a function that returns `Loaded`, and a branch in `read_vectors`.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 from pathlib import Path

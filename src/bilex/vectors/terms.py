@@ -6,12 +6,10 @@ its vector from its *subwords*, if the fastText model of the vocabulary is given
 character n-grams, normalised and mapped like the words of the run.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -55,7 +53,7 @@ class Subwords:
     orthography: float
 
     @classmethod
-    def of(cls, model: FastText | str | os.PathLike[str], words: Embeddings, method: Mapping[str, Any]) -> Subwords:
+    def of(cls, model: FastText | str | os.PathLike[str], words: Embeddings, method: Mapping[str, Any]) -> Self:
         """Check that a model, or its file, belongs to one language of a run; `OtherModelError` if not.
 
         `words` are the normalised vectors of the language, and `method` is the method in the run's configuration.

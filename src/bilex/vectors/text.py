@@ -1,7 +1,5 @@
 """Read vectors as text: word2vec, fastText and GloVe files, with or without a header line, plain or gzipped."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import takewhile

@@ -6,8 +6,6 @@ only whole words are kept. Their order is the tokenizer's, which is only roughly
 most frequent word first, puts them in order. It is given, or it is ``FOLDER.words`` beside the folder.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

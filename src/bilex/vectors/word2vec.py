@@ -3,8 +3,6 @@
 The original tool ends each row with a line feed and gensim does not; both are read.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bilex.errors import InputError

@@ -1,12 +1,10 @@
 """A run and its review, as the page asks for them, independent of HTTP."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -47,7 +45,7 @@ class Explorer:
             lookup.word(0, 1)  # loads the kernels, so that the first search is as quick as the others
 
     @classmethod
-    def open(cls, folder: str | Path, models: Iterable[str] = ()) -> Explorer:
+    def open(cls, folder: str | Path, models: Iterable[str] = ()) -> Self:
         """Read a run directory and its review, and fastText models of its languages."""
         return cls(folder, Run.load(folder), models)
 

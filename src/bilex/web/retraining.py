@@ -28,7 +28,7 @@ from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.lexicon.reviews import UNDECIDED, Decision, WordPair
 from bilex.methods import Method
 from bilex.report.page import write_report
-from bilex.runs.progress import Position, ProgressReporter
+from bilex.runs.progress import ProgressReporter
 from bilex.runs.run import Run
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class JsonLinesReporter(ProgressReporter):
     def show(self, what: str | None = None) -> None:
         """Print the part of the work that begins, and how much of the whole is done."""
         if what is not None:
-            print(json.dumps({"stage": what, "done": self.position.done}), flush=True)
+            print(json.dumps({"stage": what, "done": self.done}), flush=True)
 
 
 def retrain(folder: Path, place: Path, reporter: Reporter | None = None) -> Run:
@@ -239,7 +239,7 @@ def main(arguments: Iterable[str]) -> None:
     warnings.simplefilter("ignore")
     warnings.simplefilter("error", NothingMatchedWarning)
     try:
-        retrain(folder, place, JsonLinesReporter(Position()))
+        retrain(folder, place, JsonLinesReporter())
     except (BilexError, NothingMatchedWarning, OSError, MemoryError) as error:
         sys.exit(str(error) or type(error).__name__)
 
