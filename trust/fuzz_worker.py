@@ -36,7 +36,7 @@ def import_guided() -> None:
         import bilex.experiments.layouts
         import bilex.experiments.sweep
         import bilex.runs.run
-        import bilex.seeds.columns
+        import bilex.seeds.dictionaries
         import bilex.seeds.freedict
         import bilex.seeds.wiktextract
         import bilex.vectors.fasttext

@@ -337,7 +337,7 @@ def find_method(method: str | Method) -> Method:
 
 def read_method(path: str) -> Method:
     """Read a user's own method: the options that differ from its ``base``, by default the paper's model."""
-    from bilex.files.toml import read_toml
+    from bilex.files.streams import read_toml
 
     options = read_toml(path, "write lines such as prior = '1:1'")
     try:

@@ -63,7 +63,7 @@ def readers() -> dict[str, Callable[[str], object]]:
     """Return every function of bilex that reads a file."""
     import bilex
     from bilex.evaluation.similarity import read_similarity_set
-    from bilex.files.toml import read_toml
+    from bilex.files.streams import read_toml
     from bilex.lexicon.lexicon import Lexicon
     from bilex.lexicon.reviews import Reviews
     from bilex.runs.run import Run

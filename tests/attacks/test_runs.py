@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from bilex import cli
 from bilex.errors import BilexError
-from bilex.lexicon.review_database import SCHEMA
+from bilex.lexicon.reviews import SCHEMA
 from bilex.runs.run import Run
 from tests.attacks.forgeries import HUGE, forge_manifest, forge_model, heavy, resign, safetensors
 from tests.attacks.guard import Guard

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bilex.errors import BilexError, InputError
-from bilex.lexicon import review_database
+from bilex.lexicon import reviews as review_module
 from bilex.lexicon.reviewed import ReviewedLexicon, precision_interval
 from bilex.lexicon.reviews import ACCEPTED, CORRECTED, NO_TARGET, REJECTED, Conflict, Decision, Reviews
 
@@ -191,7 +191,7 @@ def test_a_database_with_other_tables_views_or_triggers_is_refused(tmp_path: Pat
 def test_an_enormous_database_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Reviews(tmp_path) as reviews:
         reviews.decide(HOUSE, ACCEPTED, version=0)
-    monkeypatch.setattr(review_database, "MAX_REVIEW_BYTES", 1000)
+    monkeypatch.setattr(review_module, "MAX_REVIEW_BYTES", 1000)
     with pytest.raises(InputError):
         Reviews(tmp_path)
 

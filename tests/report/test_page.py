@@ -17,8 +17,7 @@ from bilex.induction import induce
 from bilex.lexicon.lexicon import Lexicon
 from bilex.methods import find_method
 from bilex.report.contents import doubtful_entries, entry_samples
-from bilex.report.page import render_report
-from bilex.report.words import make_visible
+from bilex.report.page import make_visible, render_report
 from bilex.runs.run import Run
 from bilex.search.local import LocalEngine
 from tests.hostile import HOSTILE

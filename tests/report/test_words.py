@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bilex.report.words import guess_language, make_visible
+from bilex.report.page import guess_language, make_visible
 
 
 def test_words_are_shown_with_all_their_characters() -> None:

@@ -21,7 +21,6 @@ from bilex.cli.evaluation import compare, evaluate, hubness, similarity
 from bilex.cli.experiments import benchmark, reproduce, sweep
 from bilex.cli.explore import explore
 from bilex.cli.export import export
-from bilex.cli.fetch import fetch
 from bilex.cli.induce import induce
 from bilex.cli.induce_many import induce_many
 from bilex.cli.interrupts import exit_message, install_signal_handlers, received
@@ -29,7 +28,7 @@ from bilex.cli.options import check_value
 from bilex.cli.report import report
 from bilex.cli.terminal import HelpFormatter, echo, open_streams
 from bilex.cli.translate import translate
-from bilex.cli.vectors import vectors
+from bilex.cli.vectors import fetch, vectors
 from bilex.errors import BilexError, BilexWarning
 from bilex.version import __version__
 

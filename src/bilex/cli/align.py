@@ -57,7 +57,7 @@ def align(
     from bilex.files.atomic import atomic_write_text
     from bilex.files.ownership import REPORT, check_listed_replaceable, file_sha256
     from bilex.files.run_directory import run_directory
-    from bilex.report.alignment import render_alignment
+    from bilex.report.page import render_alignment
     from bilex.runs.progress import show_progress
     from bilex.runs.summary import summarise_vectors
     from bilex.search.engines import find_engine

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 from bilex.em.context import Reporter
 from bilex.errors import BilexError, BilexWarning
-from bilex.experiments import published
 from bilex.experiments.cells import Cell, FileCache, check_seed_name, is_drawn, needs_train
 from bilex.experiments.grid import run_grid
 from bilex.experiments.layouts import Layout, PairFiles, parse_pair
 from bilex.experiments.plots import PlotsNotInstalled, write_plot
-from bilex.experiments.reporting import Report, Row, reason_notes
+from bilex.experiments.reporting import Report, Row, published_rows, reason_notes
 from bilex.files.atomic import atomic_write_text
 from bilex.methods import Method, find_method
 from bilex.search.local import LocalEngine
@@ -113,9 +112,10 @@ class Setting:
         other_data = f"The data here are not the paper's{f' but {description}' if description else ''}; "
         ranks = {row["pair"]: row["max_rank"] for row in rows if row["max_rank"]}
         listed = ", ".join(f"{rank:,} for {pair}" for pair, rank in ranks.items())
+        found = next(row for row in published_rows("findings") if row["name"] == self.name)
         constraint = "Frequency constraint, most frequent words of both languages (the paper's are 40,000): "
         return (
-            f"The paper: {published.finding(self.name)}",
+            f"The paper: {found['finding']}",
             *about,
             "" if self.layout.name == PAPERS_LAYOUT else other_data + "do not compare the figures one to one.",
             f"{constraint}{listed}." if ranks else "",

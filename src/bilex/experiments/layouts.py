@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 import msgspec
 
 from bilex.errors import BilexError, InputError
-from bilex.files.toml import read_toml
+from bilex.files.streams import read_toml
 from bilex.methods import Count
 
 LAYOUT_FILE = "bilex.toml"

@@ -1,20 +1,31 @@
 """Measured cells as tables of text or tab-separated values, and the notes below them.
 
 A measured cell is a row: what tells it from other cells (`Cell.key`), its result, and the cell itself under ``cell``.
+Beside ours are the figures that the paper reports, from ``published/*.tsv``, under bilex's names for the systems:
+``ruder2018`` is "Ours (1:1)" and ``ruder2018-freq`` is "Ours (1:1, freq. constr.)". The paper has no
+numbers of Figures 2 and 3.
 """
 
+import csv
 import statistics
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any, TypeVar
 
 from rich.cells import cell_len
 
-from bilex.experiments import published
 from bilex.experiments.plots import Plot
+from bilex.lexicon.text import tsv_table
 
 NOTE_WIDTH = 100
+ANALYSED_PAIR = ("en-de", "5000")  # the pair and the seed of Tables 3 and 5
+ERROR_ANALYSIS = {
+    "artetxe2017": 36.38,
+    "ruder2018-freq": 39.18,
+}  # P@1 from German to English on the test set of Table 5
 TRANSLATION_HEADER = (
     "pair", "seed", "draw", "method", "prior", "max_rank", "size", "published", "p@1", "p@1_csls", "p@1_all",
     "p@1_all_csls", "covered", "queries", "source_words", "target_words", "seed_pairs", "pairs", "iterations",
@@ -22,6 +33,19 @@ TRANSLATION_HEADER = (
 )  # fmt: skip
 Row = dict[str, Any]
 Key = TypeVar("Key")
+
+
+@cache
+def published_rows(name: str) -> tuple[dict[str, str], ...]:
+    """Return the rows of a published table, by the names of its columns."""
+    text = (files("bilex") / "experiments" / "published" / f"{name}.tsv").read_text("utf-8")
+    return tuple(csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def published_figure(table: str, column: str, **wanted: str) -> float | None:
+    """Return the figure in a column of the row with these values, such as ``pair="en-it"``; None without such a row."""
+    found = (row[column] for row in published_rows(table) if all(row[name] == value for name, value in wanted.items()))
+    return next(map(float, found), None)
 
 
 @dataclass(frozen=True)
@@ -45,14 +69,12 @@ class Report:
     @property
     def tsv(self) -> str:
         """The rows as a tab-separated table; None is an empty field."""
-        lines = ["\t".join(self.header)]
-        for row in self.rows:
-            values = (row[name] for name in self.header)
-            fields = (
-                "" if each is None else f"{each:.6g}" if isinstance(each, float) else str(each) for each in values
-            )
-            lines.append("\t".join(" ".join(field.split()) for field in fields))
-        return "\n".join(lines) + "\n"
+        rows = ([row[name] for name in self.header] for row in self.rows)
+        texts = (
+            ["" if each is None else f"{each:.6g}" if isinstance(each, float) else str(each) for each in row]
+            for row in rows
+        )
+        return tsv_table(self.header, texts)
 
 
 def make_report(
@@ -79,7 +101,7 @@ def translation_rows(rows: Iterable[Row], table: str | None = None) -> list[Row]
             for name in ("p@1", "p@1_all")
         }
         counts = {name: row.get("nn", {}).get(name) for name in ("covered", "queries")}
-        known = published.figure(table, "p@1", **key) if table else None
+        known = published_figure(table, "p@1", **key) if table else None
         found.append({**row, **figures, **counts, "published": known})
     return found
 

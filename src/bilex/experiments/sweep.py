@@ -15,7 +15,7 @@ from bilex.experiments.cells import Cell, FileCache, check_seed_name, is_drawn, 
 from bilex.experiments.layouts import HeldOut, PairFiles, PairName, convert_table, find_layout, is_file
 from bilex.experiments.reporting import Report, Row, held_out_notes, reason_notes
 from bilex.experiments.tables import RETRIEVAL_NAMES, report_curves
-from bilex.files.toml import read_toml
+from bilex.files.streams import read_toml
 from bilex.methods import Count, Method, find_method
 from bilex.seeds.seed import IDENTICAL
 

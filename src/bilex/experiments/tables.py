@@ -11,11 +11,12 @@ from operator import itemgetter
 from typing import Any
 
 from bilex.evaluation.compare import ComparedWord, Comparison
-from bilex.experiments import published
 from bilex.experiments.cells import HUB_NEIGHBOURS, Cell, is_drawn
 from bilex.experiments.experiment import Setting
 from bilex.experiments.plots import Plot
 from bilex.experiments.reporting import (
+    ANALYSED_PAIR,
+    ERROR_ANALYSIS,
     Report,
     Row,
     align_columns,
@@ -26,6 +27,8 @@ from bilex.experiments.reporting import (
     make_report,
     pair_title,
     pivot,
+    published_figure,
+    published_rows,
     seed_title,
     spread,
     translation_rows,
@@ -108,7 +111,7 @@ def similarity_row(row: Row, name: str) -> Row:
         **figures,
         **{f"{column}_zero": figures.get("zero", {}).get(column) for column in ("spearman", "pearson")},
         "set": name,
-        "published": published.figure("table2", "spearman", set=name, **key),
+        "published": published_figure("table2", "spearman", set=name, **key),
     }
 
 
@@ -156,8 +159,8 @@ def hub_table(pair: str, seed: str, rows: list[Row], glosses: Mapping[str, str])
     title = pair
     for row in rows:
         name, figures = row["method"], row.get("nn")
-        known = [each for each in published.rows("table3") if each["method"] == name]
-        if known and (pair, seed) == published.ANALYSED_PAIR:
+        known = [each for each in published_rows("table3") if each["method"] == name]
+        if known and (pair, seed) == ANALYSED_PAIR:
             texts = [hub_text(each["word"], each["gloss"], each["count"]) for each in known]
             columns.append([f"{name}, published", *texts, known[0]["count"], ""])
         column = [f"{name}, here", *["-"] * (HUBS_SHOWN + 2)]
@@ -199,8 +202,8 @@ def report_table5(setting: Setting, rows: list[Row]) -> Report:
         for word in found.differing(wrong=True):
             values = (pair, seed, word.query, " ".join(word.gold), word.a, word.b, word.right)
             differing.append(dict(zip(header, values, strict=True)))
-    if (first, second) == TABLE5_SYSTEMS and published.ANALYSED_PAIR in by_pair_and_seed:
-        table = published.rows("table5")
+    if (first, second) == TABLE5_SYSTEMS and ANALYSED_PAIR in by_pair_and_seed:
+        table = published_rows("table5")
         examples = align_columns([list(table[0]), *(list(row.values()) for row in table)], left=4)
         blocks.append(f"The paper's examples, de to en\n\n{examples}")
     notes = setting.notes(
@@ -225,7 +228,7 @@ def compare_answers(a: Row, b: Row) -> Comparison:
 def difference_block(pair: str, seed: str, first: str, second: str, found: Comparison) -> str:
     """Return the figures of one pair and seed, and some examples."""
     figures: dict[str, Any] = found.figures()
-    known = published.ERROR_ANALYSIS if (pair, seed) == published.ANALYSED_PAIR else {}
+    known = ERROR_ANALYSIS if (pair, seed) == ANALYSED_PAIR else {}
     precision = ", ".join(
         f"{name} {format_figure(known.get(name))} / {format_figure(100 * figures[key])}"
         for name, key in ((first, "p@1_a"), (second, "p@1_b"))

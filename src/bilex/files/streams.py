@@ -8,9 +8,10 @@ import io
 import os
 import re
 import stat
+import tomllib
 import zlib
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from bilex.errors import InputError
 
@@ -22,6 +23,7 @@ FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
 HEAD_BYTES = 1 << 16
 PACKED_PIECE_BYTES = 1 << 18
 MIN_BOMB_BYTES = 1 << 18
+MAX_TOML_BYTES = 1 << 18  # a person writes far less, and reading a long one takes long
 MAX_GZIP_RATIO = 100  # vectors are packed to about 40%, and a dictionary hardly ever to less than 5%
 
 
@@ -181,3 +183,18 @@ def refuse_unreadable_format(stream: ByteStream) -> None:
     for magic, (kind, remedy) in _ARCHIVES.items():
         if stream.head.startswith(magic):
             raise InputError(stream.path, f"the file is {kind}", remedy)
+
+
+def read_toml(path: str | os.PathLike[str], remedy: str = "correct it") -> dict[str, Any]:
+    """Read a TOML file that a user has written; `remedy` is what the error advises if it is not TOML."""
+    with ByteStream(path) as stream:
+        content = stream.read(MAX_TOML_BYTES + 1)
+    if len(content) > MAX_TOML_BYTES:
+        raise InputError(path, f"it is longer than {MAX_TOML_BYTES:,} bytes", WRONG_FILE)
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise InputError(path, "this is not UTF-8", "convert it, e.g. with iconv") from None
+    except (ValueError, RecursionError) as error:  # also a number with thousands of digits
+        reason = " ".join(str(error).split())
+        raise InputError(path, f"this is not TOML ({reason})", remedy) from None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bilex.confidence.figures import InducedPairs
+from bilex.evaluation.alignment import Alignment
 from bilex.matching.graph import RowPairs
 from bilex.model.candidates import MODEL_RETRIEVAL
 from bilex.numerics.formatting import format_number, format_percent
@@ -22,7 +23,7 @@ MAX_HUB_WORDS = 8
 MAX_HUB_EXAMPLES = 3
 COMPETITORS = 5
 RANK_BANDS = 20
-CONFIDENCE_BIN = 0.05
+CONFIDENCE_BIN = COSINE_BIN = 0.05
 DOUBTFUL_SHARE = 10  # the doubtful entries are a sample of the least probable tenth
 BANDS = (
     ("High confidence", "90% or more", 0.9),
@@ -59,6 +60,15 @@ def confidence_chart(pairs: InducedPairs) -> Chart:
     half = format_percent(float(np.median(confidence)))
     alt = f"Histogram: confidence of the {len(pairs):,} entries, half of them above {half}."
     return Chart("entries", "confidence", (Series("entries", points),), alt, bar=CONFIDENCE_BIN, whole=False)
+
+
+def cosine_chart(aligned: Alignment) -> Chart:
+    """Draw the distribution of the words' cosines across the models."""
+    first = int(np.floor(aligned.cosine.min() / COSINE_BIN))
+    heights = np.bincount(np.floor(aligned.cosine / COSINE_BIN).astype(int) - first).tolist()
+    points = tuple((round((first + place) * COSINE_BIN, 10), float(height)) for place, height in enumerate(heights))
+    alt = f"Histogram: cosines of {len(aligned.words):,} words, half of them above {np.median(aligned.cosine):.2f}."
+    return Chart("words", "cosine of a word with itself", (Series("words", points),), alt, bar=COSINE_BIN, whole=False)
 
 
 def matched_chart(pairs: InducedPairs, seen: tuple[int, int], names: tuple[str, str]) -> Chart:

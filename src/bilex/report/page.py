@@ -1,9 +1,12 @@
-"""The page itself: one HTML file that needs nothing else, from a template that escapes everything."""
+"""The pages of a run and of ``bilex align``: HTML that needs no other file, from a template that escapes everything."""
 
 import base64
 import hashlib
 import os
 import re
+import shlex
+import unicodedata
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,16 +15,27 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from bilex.confidence.figures import induced_pairs
+from bilex.evaluation.alignment import Alignment, MovedWord
 from bilex.files.atomic import atomic_write_text
 from bilex.files.ownership import LEXICON, REPORT
 from bilex.methods import flat_options
 from bilex.numerics.formatting import format_number, format_percent
 from bilex.report import contents, reproduce
-from bilex.report.words import guess_language, make_visible, mark_invisible
 from bilex.runs.run import Run
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
 
+MAX_MOVED_SHOWN = 200
+MAX_SHOWN_LENGTH = 60
+INVISIBLE_CATEGORIES = {"Cc", "Zl", "Zp", "Co", "Cn"}
+DIRECTION_CONTROLS = set(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF]))
+LANGUAGE_CODES = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en "
+    "eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv "
+    "ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne "
+    "ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st "
+    "su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
+)
 ITERATION_TABLE_END = 4  # a long table shows so many iterations of its beginning and of its end
 
 
@@ -79,6 +93,20 @@ def render_report(run: Run, engine: Engine | None = None, name: str = "", lexico
     )
 
 
+def render_alignment(aligned: Alignment, moved: Sequence[MovedWord], info: Mapping[str, Any]) -> str:
+    """Return the page of ``bilex align`` as HTML: how well two models fit, and the words that moved."""
+    return render(
+        "alignment.html",
+        aligned=aligned,
+        moved=moved[:MAX_MOVED_SHOWN],
+        info=info,
+        names=[side.name or label for side, label in ((aligned.source, "a"), (aligned.target, "b"))],
+        language=guess_language(aligned.source.name),
+        chart=contents.cosine_chart(aligned),
+        command=shlex.join(info["command"]),
+    )
+
+
 def render(template: str, **values: Any) -> str:
     """Return a page from a template that escapes everything and raises on an undefined name."""
     chart, page, style = (
@@ -101,3 +129,27 @@ def mark_code(sentence: str) -> Markup:
 def finalize(value: Any) -> Any:
     """Make the control characters of a value visible: ``run.json`` may come from anyone."""
     return mark_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def make_visible(text: str, max_length: int = MAX_SHOWN_LENGTH) -> str:
+    """Replace invisible characters and direction controls by their code points, and cut a very long text.
+
+    Joiners inside words (Persian, Hindi) stay as they are.
+    """
+    shown = mark_invisible(text[:max_length], everything=not text.strip())
+    return shown if len(text) <= max_length else f"{shown}…"
+
+
+def mark_invisible(text: str, *, everything: bool = False) -> str:
+    """Replace invisible characters, or every character, by their code points."""
+    return "".join(f"‹U+{ord(letter):04X}›" if everything or is_invisible(letter) else letter for letter in text)
+
+
+def is_invisible(letter: str) -> bool:
+    """Check whether a character has no glyph of its own or changes the direction of the text."""
+    return letter in DIRECTION_CONTROLS or unicodedata.category(letter) in INVISIBLE_CATEGORIES
+
+
+def guess_language(name: str) -> str:
+    """Guess a language code from the name of its vectors, such as ``fr`` or ``wiki.fr``; empty if there is none."""
+    return next((part for part in re.split(r"[-_. ]", name.lower()) if part in LANGUAGE_CODES.split()), "")

@@ -1,20 +1,23 @@
 """Read seed dictionaries and gold dictionaries: pairs of words, in the formats that people have them in.
 
 By its content or its ending a file is a list with two words on each line (MUSE's format), a table with named columns
-(`bilex.seeds.columns`), an extract of Wiktionary (`bilex.seeds.wiktextract`) or a FreeDict dictionary
+(CSV, or TSV such as ``lexicon.tsv``), an extract of Wiktionary (`bilex.seeds.wiktextract`) or a FreeDict dictionary
 (`bilex.seeds.freedict`). The languages, or the columns, may follow the name of the file: ``FILE:en:fi``.
 """
 
+import csv
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from bilex.errors import InputError
-from bilex.files.lines import WordList, decode_fields, split_fields
+from bilex.files.lines import WordList, decode_fields, quoted, split_fields
 from bilex.files.streams import UTF8_BOM, ByteStream, refuse_unreadable_format
 from bilex.lexicon.formats.book import language_tag
-from bilex.seeds.pairs import DictionaryName, DictionaryPairs, select
+from bilex.seeds.pairs import DictionaryName, DictionaryPairs, FoundPair, select
 
+TABLE_SEPARATORS = (b"\t", b",", b";")
+PAIR_COLUMNS = {b"source", b"target"}
 JSON_OBJECT = re.compile(rb'\{\s*"[^"\n]*"\s*:')
 
 
@@ -37,11 +40,11 @@ def read_pairs(path: str | os.PathLike[str], names: tuple[str, str] = ("", "")) 
             from bilex.seeds.wiktextract import read_wiktextract
 
             return select(read_wiktextract(lines), name, *languages)
-        from bilex.seeds.columns import looks_like_table, read_table
-
-        if stream.suffix == ".csv" or name.sides or looks_like_table(start):
+        header = start.partition(b"\n")[0].rstrip(b"\r")
+        titles = header.split(b"\t")  # a lexicon of bilex has more columns than those of the pair
+        if stream.suffix == ".csv" or name.sides or (len(titles) > len(PAIR_COLUMNS) and {*titles} >= PAIR_COLUMNS):
             columns = name.sides or ("source", "target")
-            return select(read_table(lines, start, columns), name, *languages)
+            return select(read_table(lines, header, columns), name, *languages)
         pairs = read_list(lines)
         lines.warn()
         return pairs
@@ -82,3 +85,28 @@ def two_words(path: str, number: int, line: bytes) -> list[bytes]:
         remedy = "put two words on the line, with a tab between them if a word has spaces"
         raise InputError(path, problem, remedy, line=number)
     return fields
+
+
+def read_table(lines: WordList, header: bytes, columns: tuple[str, str]) -> Iterator[FoundPair]:
+    """Yield the pairs of two columns, by name. A tab, comma or semicolon separates; in TSV nothing is quoted."""
+    separator = max(TABLE_SEPARATORS, key=header.count).decode()
+    texts = (decode_fields(lines.path, number, [line])[0] + "\n" for number, line in lines)
+    quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
+    reader = csv.reader(texts, delimiter=separator, strict=True, quoting=quoting)
+    try:
+        names = [name.strip() for name in next(reader, [])]
+        missing = next((column for column in columns if names.count(column) != 1), None)
+        if missing is not None:
+            problem = f"the header has no column called {quoted(missing)}, or two; it has {quoted(', '.join(names))}"
+            raise InputError(
+                lines.path, problem, f"name two columns after the file, {lines.path}:COLUMN:COLUMN", line=1
+            )
+        left, right = (names.index(column) for column in columns)
+        for row in reader:
+            if row and len(row) != len(names):
+                problem = f"{len(row)} columns where the header has {len(names)}"
+                raise InputError(lines.path, problem, "quote words that hold the separator", line=reader.line_num)
+            if row:
+                yield FoundPair((), row[left].strip(), (), row[right].strip())
+    except csv.Error as error:
+        raise InputError(lines.path, f"not a table ({error})", "write it again as CSV", line=reader.line_num) from None
