@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bilex.errors import BilexWarning
 from bilex.lexicon.formats import FORMATS, write_book
-from bilex.lexicon.formats.book import Book, group_by_lemma, language_tag
+from bilex.lexicon.formats.book import Book, grouped_by_lemma, language_tag
 from bilex.lexicon.lexicon import Entry
 from bilex.lexicon.text import tsv_cell, xml_safe
 from bilex.seeds.dictionaries import read_pairs
@@ -231,7 +231,9 @@ FORMS = [
 def grouped() -> Book:
     lemmas = {"houses": "house", "house": "house"}, {"talot": "talo", "ajot": "ajo"}
     found = {"houses": [("talot", 0.4), ("talo", 0.4)], "house": [("talo", 0.6), ("koti", 0.2)]}
-    return group_by_lemma(Book(FORMS, "en", "fi", "x", lambda reverse: iter({} if reverse else found.items())), lemmas)
+    return grouped_by_lemma(
+        Book(FORMS, "en", "fi", "x", lambda reverse: iter({} if reverse else found.items())), *lemmas
+    )
 
 
 def test_forms_become_one_entry_of_their_lemmas(grouped: Book) -> None:

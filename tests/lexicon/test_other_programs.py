@@ -19,7 +19,7 @@ import pytest
 
 from bilex.errors import BilexError, BilexWarning
 from bilex.lexicon.formats import write_book
-from bilex.lexicon.formats.book import Book, Translations, group_by_lemma
+from bilex.lexicon.formats.book import Book, Translations, grouped_by_lemma
 from bilex.lexicon.lexicon import Entry
 
 PAIRS = [
@@ -72,7 +72,7 @@ def test_pyglossary_reads_grouped_dictionaries(tmp_path: Path) -> None:
     glossary.init()
     forms = [("houses", "talot", 0.4), ("house", "talo", 0.9), ("car", "auto", 0.5)]
     entries = [Entry(source, target, 0.5, 1, True, "matching", right) for source, target, right in forms]
-    grouped = group_by_lemma(Book(entries, "en", "fi", "bilex"), ({"houses": "house"}, {"talot": "talo"}))
+    grouped = grouped_by_lemma(Book(entries, "en", "fi", "bilex"), {"houses": "house"}, {"talot": "talo"})
     for form, name, reader in (("stardict", "a.ifo", "Stardict"), ("tei", "a.tei", "FreeDict")):
         write_book(grouped, form, f"{tmp_path}/{name}")
         found = glossary()
@@ -176,7 +176,7 @@ def test_termate_reads_tbx(book: Book, tmp_path: Path, monkeypatch: pytest.Monke
 def test_xmllint_finds_tbx_valid_by_the_schema_of_its_authors(book: Book, tmp_path: Path) -> None:
     """No package brings the schema: BILEX_TBX_SCHEMA is the RELAX NG file of LTAC's TBX-Core dialect."""
     schema = os.environ.get("BILEX_TBX_SCHEMA") or pytest.skip("BILEX_TBX_SCHEMA is not set")
-    for name, shown in (("plain", book), ("grouped", group_by_lemma(book, ({"apple": "house"}, {})))):
+    for name, shown in (("plain", book), ("grouped", grouped_by_lemma(book, {"apple": "house"}, {}))):
         write_book(shown, "tbx", f"{tmp_path}/{name}.tbx")
         command = ["xmllint", "--noout", "--relaxng", schema, f"{tmp_path}/{name}.tbx"]
         assert not subprocess.run(command, check=False, capture_output=True, timeout=20).returncode

@@ -83,6 +83,7 @@ def export(
     """
     from bilex.files.ownership import check_not_input
     from bilex.lexicon.formats import write_book
+    from bilex.lexicon.formats.book import grouped_by_lemma
     from bilex.runs.progress import show_progress
     from bilex.runs.run import Run
 
@@ -96,7 +97,10 @@ def export(
             check_not_input(output, loaded.info)
         book = None if form in VECTOR_FORMATS else book_of(loaded, run, reviewed, min_confidence, min_probability)
         if group_by_lemma and book is not None:
-            book = with_forms_together(book, loaded)
+            if not loaded.source.lemmas and not loaded.target.lemmas:
+                raise BilexError("this run has no lemmas; run `bilex induce` with --lemmas")
+            lemmas = (dict(zip(side.words, side.lemmas, strict=False)) for side in (loaded.source, loaded.target))
+            book = grouped_by_lemma(book, *lemmas)
         written = []
         if vectors is not None and output is not None:
             written = write_transformed(loaded, vectors, output, str(side), reporter)
@@ -167,16 +171,6 @@ def book_of(run: Run, folder: str, reviewed: bool, least: float, likely: float |
     return Book(entries, run.source.name, run.target.name, f"bilex {__version__}", translations)
 
 
-def with_forms_together(book: Book, run: Run) -> Book:
-    """Return the book with the forms of each word together."""
-    from bilex.lexicon.formats.book import group_by_lemma
-
-    if not run.source.lemmas and not run.target.lemmas:
-        raise BilexError("this run has no lemmas; run `bilex induce` with --lemmas")
-    source, target = (dict(zip(side.words, side.lemmas, strict=False)) for side in (run.source, run.target))
-    return group_by_lemma(book, (source, target))
-
-
 def with_sets(run: Run, entries: list[Entry], review: ReviewedLexicon, least: float) -> list[Entry]:
     """Return all pairs of at least that probability, in the order of the source words' frequency, likeliest first.
 
@@ -197,30 +191,17 @@ def reviewed_entries(run: Run, review: ReviewedLexicon) -> list[Entry]:
     vector has the score 0, and a rank behind all words.
     """
     from bilex.lexicon.lexicon import REVIEW, Entry
+    from bilex.runs.prepared import rows_of_pairs
 
     certain = None if run.lexicon.confidence is None else 1.0
     known = {entry[:2]: entry for entry in run.lexicon}
+    added = rows_of_pairs((pair for pair in review.kept if pair not in known), run.source, run.target)
+    known |= {entry[:2]: entry for entry in run.entries_of(added, [REVIEW] * len(added))}
     for pair in review.kept:
-        score, rank, mutual = known[pair][2:5] if pair in known else figures(run, *pair)
-        sides = zip((run.source, run.target), pair, strict=True)
-        lemmas = (side.lemmas[side.index[word]] if side.lemmas and word in side else "" for side, word in sides)
-        known[pair] = Entry(*pair, score, rank, mutual, REVIEW, certain, *lemmas)
+        entry = known.get(pair) or Entry(*pair, 0.0, len(run.target) + 1, False, REVIEW)
+        known[pair] = entry._replace(origin=REVIEW, confidence=certain)
     last = len(run.source)
     return [known[pair] for pair in sorted(review.pairs, key=lambda pair: run.source.index.get(pair[0], last))]
-
-
-def figures(run: Run, source: str, target: str) -> tuple[float, int, bool]:
-    """Return the score, the rank and whether they are mutual neighbours, of a pair that is not in the lexicon."""
-    import numpy as np
-
-    from bilex.search.local import LocalEngine
-
-    if source not in run.source or target not in run.target:
-        return 0.0, len(run.target) + 1, False
-    row, column = run.source.index[source], run.target.index[target]
-    rows, columns, space = np.array([row]), np.array([column]), run.space
-    mutual = bool(space.source_nearest[row] == column and space.target_nearest[column] == row)
-    return float(space.scores(rows, columns, "nn")[0]), int(space.rank(rows, columns, "csls", LocalEngine())[0]), mutual
 
 
 def probable_translations(run: Run, review: ReviewedLexicon, least: float, reverse: bool) -> Iterator[Translations]:

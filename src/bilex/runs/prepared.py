@@ -13,7 +13,7 @@ from bilex.model.prior import Prior
 from bilex.seeds.seed import Seed, SeedLike, find_seed
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.lemmas import lemma_languages
-from bilex.vectors.spelling import spelling_vectors
+from bilex.vectors.spelling import with_spelling
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +61,7 @@ def prepare(
 def normalise_for(method: Method, vectors: Embeddings, *, in_place: bool = False) -> Embeddings:
     """Normalise a language's vectors, and put their spelling beside them if the method asks for it."""
     prepared = vectors.normalise(method.normalise, in_place=in_place)
-    if not method.orthography:
-        return prepared
-    spelling = np.float32(method.orthography) * spelling_vectors(prepared.words)
-    return replace(prepared, vectors=np.hstack([prepared.vectors, spelling])).normalise("unit")
+    return replace(prepared, vectors=with_spelling(prepared.vectors, prepared.words, method.orthography))
 
 
 def rows_of_pairs(pairs: Iterable[tuple[str, str]], source: Embeddings, target: Embeddings) -> RowPairs:

@@ -162,16 +162,20 @@ class Run:
 
     def sets(self, min_probability: float, *, engine: Engine | None = None) -> Lexicon:
         """Return a lexicon of all candidate pairs that are at least that probable, not only of the matching."""
-        from bilex.runs.entries import describe_pairs
-
         candidates = self.require_candidates()
         pairs, n_targets = candidates.above(min_probability), len(self.target)
         order = np.lexsort((candidates.ranks[candidates.find(pairs)], pairs.source))
         pairs = RowPairs(pairs.source[order], pairs.target[order])
         listed = dict(zip(self.entry_rows.keys(n_targets).tolist(), self.lexicon.origin, strict=True))
         origin = [listed.get(key, CANDIDATE) for key in pairs.keys(n_targets).tolist()]
+        return self.entries_of(pairs, origin, engine)
+
+    def entries_of(self, pairs: RowPairs, origin: Sequence[str], engine: Engine | None = None) -> Lexicon:
+        """Return the entries of any pairs of its words."""
+        from bilex.runs.entries import describe_pairs
+
         languages = self.source, self.target
-        return describe_pairs(pairs, origin, languages, candidates, self.space, engine or LocalEngine())
+        return describe_pairs(pairs, origin, languages, self.candidates, self.space, engine or LocalEngine())
 
     def require_candidates(self) -> CandidatePairs:
         """Return the candidates; raise if the run is too old to have any."""

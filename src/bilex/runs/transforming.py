@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,7 @@ from bilex.numerics.rows import apply, unit
 from bilex.numerics.types import Floats, Vectors
 from bilex.vectors.fasttext import FastText, write_mapped_model
 from bilex.vectors.normalisation import basic_steps, normalise_rows
-from bilex.vectors.spelling import spelling_vectors
+from bilex.vectors.spelling import with_spelling
 
 if TYPE_CHECKING:
     from bilex.runs.run import Run
@@ -36,10 +35,9 @@ def transform_rows(run: Run, vectors: Vectors, side: str, words: Sequence[str] |
     if rows.ndim != 2 or (raw is not None and rows.shape[1] != raw):
         raise BilexError(f"vectors of shape {rows.shape}, but those of the {side} have {raw} columns; give such rows")
     normalised, _ = normalise_rows(rows, steps, means)
-    if orthography:
-        if words is None:
-            raise BilexError("the run's method adds the spelling of words; give Embeddings, which have words")
-        normalised = unit(np.hstack([normalised, np.float32(orthography) * spelling_vectors(words)]))
+    if orthography and words is None:
+        raise BilexError("the run's method adds the spelling of words; give Embeddings, which have words")
+    normalised = with_spelling(normalised, words or (), orthography)
     mapped = run.theta.map_source(normalised) if side == "source" else run.theta.map_target(normalised)
     return unit(mapped)
 
@@ -58,38 +56,25 @@ def normalisation_of(run: Run, side: str) -> tuple[list[str], tuple[Floats, ...]
     return steps, means, orthography
 
 
-@dataclass(frozen=True)
-class LinearPart:
-    """The linear map ``(x - shift) @ matrix.T`` that is nearest to `Run.transform` for a model's words."""
-
-    matrix: Floats
-    shift: Floats
-
-    @classmethod
-    def of(cls, run: Run, model: FastText, side: str) -> LinearPart:
-        """Choose the shift by the mean length of the words, and the scale so that mapped words have about length 1."""
-        steps, means, orthography = normalisation_of(run, side)
-        if orthography or len(means) > 1:
-            raise BilexError("n-grams cannot be mapped for a method with spelling or iterative normalisation; use vec")
-        theta = run.theta
-        matrix = theta.omega if side == "source" else theta.target_map
-        matrix = np.eye(run.sides[side].dimension) if matrix is None else matrix
-        if model.dimension != matrix.shape[1]:
-            problem = f"{model.path}: the model has {model.dimension} dimensions, and the {side} {matrix.shape[1]}"
-            raise BilexError(f"{problem}; give the model of that language")
-        sample = model.vectors(np.arange(min(len(model.starts), MODEL_WORDS_SAMPLED))).astype(np.float64)
-        scaled_first = "unit" in steps[: steps.index("centre")] if means else False
-        length = float(np.linalg.norm(sample, axis=1).mean()) if scaled_first else 1.0
-        shift = length * means[0] if means else np.zeros(model.dimension)
-        mapped = float(np.linalg.norm((sample - shift) @ matrix.T, axis=1).mean())
-        return cls(matrix / (mapped or 1.0), shift)
-
-    def __call__(self, rows: Vectors) -> Vectors:
-        """Map some rows."""
-        return apply(self.matrix, (rows - self.shift).astype(np.float32))
-
-
 def transform_model(run: Run, model: FastText, path: str | os.PathLike[str], side: str) -> None:
     """Write a fastText model with its words and n-grams mapped into the run's shared space."""
-    linear = LinearPart.of(run, model, side)
-    write_mapped_model(path, model, linear, lambda rows: transform_rows(run, rows, side))
+    steps, means, orthography = normalisation_of(run, side)
+    if orthography or len(means) > 1:
+        raise BilexError("n-grams cannot be mapped for a method with spelling or iterative normalisation; use vec")
+    matrix = run.theta.omega if side == "source" else run.theta.target_map
+    matrix = np.eye(run.sides[side].dimension) if matrix is None else matrix
+    if model.dimension != matrix.shape[1]:
+        problem = f"{model.path}: the model has {model.dimension} dimensions, and the {side} {matrix.shape[1]}"
+        raise BilexError(f"{problem}; give the model of that language")
+    sample = model.vectors(np.arange(min(len(model.starts), MODEL_WORDS_SAMPLED))).astype(np.float64)
+    scaled_first = "unit" in steps[: steps.index("centre")] if means else False
+    length = float(np.linalg.norm(sample, axis=1).mean()) if scaled_first else 1.0
+    shift = length * means[0] if means else np.zeros(model.dimension)
+    mapped = float(np.linalg.norm((sample - shift) @ matrix.T, axis=1).mean())
+    matrix = matrix / (mapped or 1.0)  # so that mapped words have about length 1
+    write_mapped_model(
+        path,
+        model,
+        linear=lambda rows: apply(matrix, (rows - shift).astype(np.float32)),
+        exact=lambda rows: transform_rows(run, rows, side),
+    )

@@ -91,8 +91,8 @@ def read_table(lines: WordList, header: bytes, columns: tuple[str, str]) -> Iter
     """Yield the pairs of two columns, by name. A tab, comma or semicolon separates; in TSV nothing is quoted."""
     separator = max(TABLE_SEPARATORS, key=header.count).decode()
     texts = (decode_fields(lines.path, number, [line])[0] + "\n" for number, line in lines)
-    quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
-    reader = csv.reader(texts, delimiter=separator, strict=True, quoting=quoting)
+    tsv = separator == "\t"
+    reader = csv.reader(texts, delimiter=separator, strict=True, quoting=csv.QUOTE_NONE if tsv else csv.QUOTE_MINIMAL)
     try:
         names = [name.strip() for name in next(reader, [])]
         missing = next((column for column in columns if names.count(column) != 1), None)

@@ -13,6 +13,7 @@ import numpy as np
 
 from bilex.numerics.threads import thread_count
 from bilex.numerics.types import Floats, Indices, Vectors
+from bilex.vectors.normalisation import normalise_rows
 
 LONGEST = 3
 PAIRS_AT_ONCE = 1 << 17  # whose spellings are held at once
@@ -30,6 +31,13 @@ def spelling_vectors(words: Sequence[str], dimension: int = DIMENSION) -> Vector
                 vectors[row, code % dimension] += 1 if code & (1 << 31) else -1
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)
+
+
+def with_spelling(vectors: Vectors, words: Sequence[str], weight: float) -> Vectors:
+    """Put the spelling of words beside their vectors, and scale these to norm 1; with the weight 0 nothing changes."""
+    if not weight:
+        return vectors
+    return normalise_rows(np.hstack([vectors, np.float32(weight) * spelling_vectors(words)]), "unit")[0]
 
 
 def fold_spelling(word: str) -> str:

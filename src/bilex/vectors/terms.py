@@ -15,11 +15,11 @@ import numpy as np
 
 from bilex.errors import InputError
 from bilex.numerics.rows import unit
-from bilex.numerics.types import Vectors
+from bilex.numerics.types import Floats, Vectors
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.fasttext import FastText, open_fasttext
-from bilex.vectors.normalisation import basic_steps
-from bilex.vectors.spelling import spelling_vectors
+from bilex.vectors.normalisation import basic_steps, normalise_rows
+from bilex.vectors.spelling import with_spelling
 
 MIN_MEAN_COSINE = 0.99  # between the vectors of a run and those of its model
 MAX_WORD_CHARACTERS = 1000
@@ -49,7 +49,8 @@ class Subwords:
     """Makes vectors of words outside a run's vocabulary, normalised like the words of the run."""
 
     model: FastText
-    steps: tuple[tuple[str, Vectors | None], ...]
+    steps: list[str]
+    means: list[Floats]
     orthography: float
 
     @classmethod
@@ -62,41 +63,22 @@ class Subwords:
         missing = next((word for word in words.words if word not in model.rows), None)
         if missing is not None:
             raise OtherModelError(model, words, f"it does not know {missing!r}")
-        rows = np.array([model.rows[word] for word in words.words], np.int64)
-        known = Embeddings(words.words, model.vectors(rows))
-        steps = []
-        for name in basic_steps(str(method.get("normalise", "unit,centre,unit"))):
-            steps.append((name, known.vectors.mean(axis=0, dtype=np.float64) if name == "centre" else None))
-            known = known.normalise(name)
-        found = cls(model, tuple(steps), float(method.get("orthography", 0)))
-        ours = found.with_spelling(known.words, known.vectors)
+        known = model.vectors(np.array([model.rows[word] for word in words.words], np.int64))
+        steps = basic_steps(str(method.get("normalise", "unit,centre,unit")))
+        orthography = float(method.get("orthography", 0))
+        normalised, means = normalise_rows(known, steps, in_place=True)
+        ours = with_spelling(normalised, words.words, orthography)
         if ours.shape != words.vectors.shape:
             raise OtherModelError(model, words, f"its vectors have {model.dimension} dimensions")
         cosine = float(np.einsum("ij,ij->i", unit(ours), unit(words.vectors)).mean())
         if cosine < MIN_MEAN_COSINE:
             raise OtherModelError(model, words, f"its vectors differ (mean cosine {cosine:.3f})")
-        return found
+        return cls(model, steps, means, orthography)
 
     def __call__(self, word: str) -> Vectors | None:
         """Return the normalised vector of a word; None if the model has none of its n-grams."""
         raw = self.model.vector(word) if 0 < len(word) <= MAX_WORD_CHARACTERS else None
         if raw is None:
             return None
-        row = raw[None].astype(np.float64)
-        for name, mean in self.steps:
-            row = STEPS_OF_ONE_ROW[name](row, mean)
-        vector = self.with_spelling((word,), row.astype(np.float32))[0]
+        vector = with_spelling(normalise_rows(raw[None], self.steps, self.means)[0], (word,), self.orthography)[0]
         return vector if vector.any() else None
-
-    def with_spelling(self, words: tuple[str, ...], vectors: Vectors) -> Vectors:
-        """Append the spelling to the vectors, if the method does so."""
-        if not self.orthography:
-            return vectors
-        return unit(np.hstack([vectors, np.float32(self.orthography) * spelling_vectors(words)]))
-
-
-STEPS_OF_ONE_ROW: dict[str, Callable[[Any, Any], Any]] = {  # as `Embeddings.normalise`, with the mean of the others
-    "unit": lambda rows, _: rows / max(float(np.sqrt((rows**2).sum())), np.finfo(np.float64).tiny),
-    "centre": lambda rows, mean: rows - mean,
-    "none": lambda rows, _: rows,
-}

@@ -2,9 +2,9 @@
 
 import re
 import warnings
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from bilex.errors import BilexWarning
 from bilex.files.lines import quoted
@@ -77,15 +77,15 @@ def warn_about_words(words: Sequence[str], noun: str, problem: str, remedy: str,
         warnings.warn(message, BilexWarning, stacklevel=3)
 
 
-def group_by_lemma(book: Book, lemmas: tuple[Mapping[str, str], Mapping[str, str]]) -> Book:
+def grouped_by_lemma(book: Book, source_lemmas: Mapping[str, str], target_lemmas: Mapping[str, str]) -> Book:
     """Return a book with one entry for each pair of lemmas, in the order of the first, and the forms of its headwords.
 
-    An entry has the figures of its surest pair of forms. A word that `lemmas`, those of the source and of the target,
-    do not have is its own lemma.
+    An entry has the figures of its surest pair of forms. A word without a lemma is its own. The translations of a lemma
+    are the mean over its forms of what the forms of each other lemma have.
     """
     surest, forms = dict[tuple[str, str], Entry](), dict[str, dict[str, None]]()
     for entry in book.entries:
-        source, target = (side.get(word, word) for side, word in zip(lemmas, entry[:2], strict=True))
+        source, target = source_lemmas.get(entry.source, entry.source), target_lemmas.get(entry.target, entry.target)
         known = surest.get((source, target))
         if known is None or (entry.confidence or 0.0) > (known.confidence or 0.0):
             surest[source, target] = entry
@@ -95,26 +95,19 @@ def group_by_lemma(book: Book, lemmas: tuple[Mapping[str, str], Mapping[str, str
         entry._replace(source=source, target=target, source_lemma="", target_lemma="")
         for (source, target), entry in surest.items()
     ]
-    translations = None if book.translations is None else partial(grouped_translations, book.translations, lemmas)
+
+    def translations(reverse: bool) -> Iterator[Translations]:
+        own, other = (target_lemmas, source_lemmas) if reverse else (source_lemmas, target_lemmas)
+        count, total = Counter[str](), dict[str, defaultdict[str, float]]()
+        for word, found in book.translations(reverse) if book.translations else ():
+            lemma = own.get(word, word)
+            count[lemma] += 1
+            sums = total.setdefault(lemma, defaultdict(float))
+            for translation, probability in found:
+                sums[other.get(translation, translation)] += probability
+        for lemma, sums in total.items():
+            ranked = sorted(sums.items(), key=lambda item: -item[1])
+            yield lemma, [(target, probability / count[lemma]) for target, probability in ranked]
+
     listed = {lemma: tuple(found) for lemma, found in forms.items()}
-    return replace(book, entries=entries, translations=translations, forms=listed)
-
-
-def grouped_translations(
-    translations: Callable[[bool], Iterator[Translations]],
-    lemmas: tuple[Mapping[str, str], Mapping[str, str]],
-    reverse: bool,
-) -> Iterator[Translations]:
-    """Yield the translations of each lemma: the mean over its forms of what the forms of each other lemma have."""
-    own, other = lemmas[::-1] if reverse else lemmas
-    forms, total = dict[str, int](), dict[str, dict[str, float]]()
-    for word, found in translations(reverse):
-        lemma = own.get(word, word)
-        forms[lemma] = forms.get(lemma, 0) + 1
-        sums = total.setdefault(lemma, {})
-        for translation, probability in found:
-            target = other.get(translation, translation)
-            sums[target] = sums.get(target, 0.0) + probability
-    for lemma, sums in total.items():
-        ranked = sorted(sums.items(), key=lambda item: -item[1])
-        yield lemma, [(target, probability / forms[lemma]) for target, probability in ranked]
+    return replace(book, entries=entries, translations=translations if book.translations else None, forms=listed)
