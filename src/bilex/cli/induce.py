@@ -150,14 +150,15 @@ class Job:
 def new_job(context: click.Context) -> Job:
     """Read the options."""
     from bilex.vectors.embeddings import short_name
-    from bilex.vectors.lemmas import check_lemmas
+    from bilex.vectors.lemmas import lemma_languages, lemmatise
 
     given = context.params
     for name in ("src", "trg"):
         if given[name] is None:
             raise click.MissingParameter(ctx=context, param_hint=f"'{name.upper()}'", param_type="argument")
     method = find_method(given["method"]).with_changes(shared.method_changes(context))
-    check_lemmas(method.lemmas, (short_name(given["src"]), short_name(given["trg"])))
+    for language in filter(None, lemma_languages(method.lemmas, (short_name(given["src"]), short_name(given["trg"])))):
+        lemmatise(["a"], language)  # an error if there are none, before anything else takes time
     parts: dict[str, Any] = {**given, "method": method, "folder": str(Path.cwd())}
     parts["command"] = shared.command_line(context)
     return Job(**{field.name: parts[field.name] for field in fields(Job)})

@@ -70,7 +70,11 @@ def run_directory(
     with contextlib.ExitStack() as stack:
         try:
             if check(named) and not force:
-                raise BilexError(f"{named}: {describe_existing(named)} (in Python: force=True)")
+                existing = "exists already; choose another name with -o, or replace it with --force"
+                if (named / CHECKPOINT).is_file() and not (named / MANIFEST).exists():
+                    resume = f"go on with `bilex induce --resume {quote(str(named))}`"
+                    existing = f"an interrupted run is there; {resume}, or start afresh with --force"
+                raise BilexError(f"{named}: {existing} (in Python: force=True)")
             place = named.resolve()  # a link stays, and what it points to is replaced
             folder = stack.enter_context(new_folder(place))
         except OSError as error:
@@ -81,14 +85,6 @@ def run_directory(
             replace_folder(folder, place)
         except OSError as error:
             raise BilexError(f"{named}: cannot be written ({error.strerror or error}); check the disk") from error
-
-
-def describe_existing(place: Path) -> str:
-    """Return what is in a place that would be replaced, and what to do."""
-    if (place / CHECKPOINT).is_file() and not (place / MANIFEST).exists():
-        resume = f"go on with `bilex induce --resume {quote(str(place))}`"
-        return f"an interrupted run is there; {resume}, or start afresh with --force"
-    return "exists already; choose another name with -o, or replace it with --force"
 
 
 def write_manifest(folder: Path, info: Mapping[str, Any]) -> None:
@@ -154,7 +150,9 @@ def read_candidates(folder: Path, info: dict[str, Any], words: tuple[int, int]) 
             and bool(((targets >= 0) & (targets < words[1])).all())
             and bool(np.isfinite(tensors["weights"]).all())
             and all(each.dtype == "float64" and each.ndim == 2 and np.isfinite(each).all() for each in means)
-            and all(hold_words(tensors.get(name), count) for name, count in zip(LEMMAS, words, strict=True))
+            and all(
+                hold_words(tensors[name], count) for name, count in zip(LEMMAS, words, strict=True) if name in tensors
+            )
             and bool(((tensors["probability"] >= 0) & (tensors["probability"] <= 1)).all())
         )
         rows = np.repeat(np.arange(words[0]), np.diff(pointers)) if valid else pointers
@@ -206,19 +204,24 @@ def map_model(folder: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
         tensors = {name: np.require(map_tensor(path, header[name], offset), requirements="A") for name in wanted}
     except (SafetensorError, OSError, ValueError, TypeError, KeyError, RecursionError):
         raise InputError(path, "this is not a model of bilex", "run `bilex induce` again") from None
-    refuse_tensors(path, (name for name in tensors if not fits(name, tensors)))
+    for name in tensors:
+        if not fits(name, tensors):
+            raise wrong_tensor(path, name)
     return tensors, names
 
 
 def check_numbers(folder: Path, tensors: dict[str, NDArray[Any]]) -> None:
     """Check that all numbers of a model are finite, and that its rows are those of words that exist."""
-    refuse_tensors(folder / MODEL, (name for name in tensors if not holds_valid_numbers(name, tensors)))
+    words = {"source_nearest": tensors["target_crowding"].size, "target_nearest": tensors["source_crowding"].size}
+    for name, tensor in tensors.items():
+        inside = (tensor >= 0) & (tensor < words[name]) if name in words else np.isfinite(tensor)
+        if not inside.all():
+            raise wrong_tensor(folder / MODEL, name)
 
 
-def refuse_tensors(path: Path, wrong: Iterable[str]) -> None:
-    """Raise if there is a name of a tensor that is wrong."""
-    for name in wrong:
-        raise InputError(path, f"the tensor {name} does not fit the others", "run `bilex induce` again")
+def wrong_tensor(path: Path, name: str) -> InputError:
+    """Return the error for a tensor that cannot be right."""
+    return InputError(path, f"the tensor {name} does not fit the others", "run `bilex induce` again")
 
 
 def fits(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
@@ -231,29 +234,17 @@ def fits(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
     return name.endswith("words") or tensor.shape == tuple(counts[count] for count in shape)
 
 
-def holds_valid_numbers(name: str, tensors: dict[str, NDArray[Any]]) -> bool:
-    """Check that numbers are finite, and that rows are those of words that exist."""
-    tensor = tensors[name]
-    if name.endswith("nearest"):
-        other = {"source_nearest": "target_crowding", "target_nearest": "source_crowding"}[name]
-        return bool(((tensor >= 0) & (tensor < tensors[other].size)).all())
-    return bool(np.isfinite(tensor).all())
-
-
 def read_words(folder: Path, info: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> list[tuple[str, ...]]:
     """Return the words of both languages, after comparing them with their own checksum; older runs have only one."""
-    packed = [tensors[name] for name in WORDS]
+    packed = {name: tensors[name] for name in WORDS}
     if WORDS_CHECKSUM not in info:
         verified_file(folder, MODEL, info)
-    elif words_checksum(packed) != info[WORDS_CHECKSUM]:
+    elif words_checksum(packed.values()) != info[WORDS_CHECKSUM]:
         raise damaged(folder / MODEL)
-    try:
-        words = [unpack_words(each) if words_are_short(each) else () for each in packed]
-    except UnicodeDecodeError:
-        words = [(), ()]
-    sizes = [tensors[name.replace("words", "crowding")].size for name in WORDS]
-    refuse_tensors(folder / MODEL, (name for name, w, n in zip(WORDS, words, sizes, strict=True) if len(w) != n))
-    return words
+    for name, each in packed.items():
+        if not hold_words(each, tensors[name.replace("words", "crowding")].size):
+            raise wrong_tensor(folder / MODEL, name)
+    return [unpack_words(each) for each in packed.values()]
 
 
 def words_checksum(packed: Iterable[NDArray[Any]]) -> str:
@@ -264,17 +255,11 @@ def words_checksum(packed: Iterable[NDArray[Any]]) -> str:
     return total.hexdigest()
 
 
-def hold_words(packed: NDArray[Any] | None, count: int) -> bool:
-    """Check that a tensor, if there is one, holds that many packed words."""
-    if packed is None:
-        return True
+def hold_words(packed: NDArray[Any], count: int) -> bool:
+    """Check that a tensor holds that many packed words."""
     try:
-        return (
-            packed.dtype == "uint8"
-            and packed.ndim == 1
-            and words_are_short(packed)
-            and len(unpack_words(packed)) == count
-        )
+        plain = packed.dtype == "uint8" and packed.ndim == 1
+        return plain and words_are_short(packed) and len(unpack_words(packed)) == count
     except UnicodeDecodeError:
         return False
 

@@ -98,54 +98,38 @@ def is_named(language: tuple[str, ...], name: str) -> bool:
     return not language or name.lower() in language
 
 
-class Selection:
-    """Collects the pairs of two languages, or of the only two in the file if these are not."""
-
-    def __init__(self, source: str, target: str) -> None:
-        self.source, self.target = source, target
-        self.pairs, self.others = DictionaryPairs(), DictionaryPairs()
-        self.languages: dict[str, None] = {}
-        self.skipped = {True: 0, False: 0}
-        self.example = {True: "", False: ""}
-
-    def add(self, found: FoundPair) -> None:
-        """Take a pair, if each side is one word of the right language."""
-        pair = found.in_direction(self.source, self.target)
-        if len(self.languages) < MAX_LANGUAGES:
-            self.languages[found.languages] = None
-        if pair is None and len(self.languages) > 1:
-            return
-        wanted = pair is not None
-        words = pair or (found.left, found.right)
-        several = next((word for word in words if word.split() != [word]), None)
-        if several is not None:
-            self.example[wanted] = self.example[wanted] or several
-            self.skipped[wanted] += 1
-        else:
-            source, target = words
-            (self.pairs if wanted else self.others).append(source.encode("utf-8"), target.encode("utf-8"))
-
-    def result(self, name: DictionaryName) -> DictionaryPairs:
-        """Return the pairs, each once, and count what was skipped."""
-        wanted = bool(self.pairs) or len(self.languages) != 1 or name.sides is not None
-        pairs = self.pairs if wanted else self.others
-        if not pairs:
-            found = [language for language in self.languages if language]
-            if not found or (not wanted and self.skipped[wanted]):
-                raise InputError(name.file, "no pair of single words in the file", WRONG_FILE)
-            named = ", ".join(found[:MAX_LANGUAGES_NAMED]) + (", ..." if len(found) > MAX_LANGUAGES_NAMED else "")
-            problem = f"no pair of single words in {self.source} and {self.target}, but languages {named}"
-            raise InputError(name.file, problem, f"name two of them after the file, such as {name.file}:en:fi")
-        if count := self.skipped[wanted]:
-            problem = f"{count:,} pairs with several words on a side, or none, skipped"
-            example = quoted(self.example[wanted])
-            warnings.warn(f"{name.file}: {problem} (first: {example})", BilexWarning, stacklevel=4)
-        return pairs.without_repetitions()
-
-
 def select(found: Iterable[FoundPair], name: DictionaryName, source: str, target: str) -> DictionaryPairs:
-    """Return the pairs of two languages, those after the name of the file if there are any."""
-    selection = Selection(*(name.sides or (source, target)))
-    for pair in found:
-        selection.add(pair)
-    return selection.result(name)
+    """Return the pairs of two languages, those after the name of the file if there are any.
+
+    If the file has only two others, these are taken. Each side has to be one word; others are counted in a warning.
+    """
+    source, target = name.sides or (source, target)
+    pairs, skipped = {True: DictionaryPairs(), False: DictionaryPairs()}, {True: 0, False: 0}  # of these two, of others
+    example: dict[bool, str] = {}
+    languages: dict[str, None] = {}
+    for each in found:
+        words = each.in_direction(source, target)
+        if len(languages) < MAX_LANGUAGES:
+            languages[each.languages] = None
+        wanted = words is not None
+        if not wanted and len(languages) > 1:
+            continue
+        words = words or (each.left, each.right)
+        if several := [word for word in words if word.split() != [word]]:
+            example.setdefault(wanted, several[0])
+            skipped[wanted] += 1
+        else:
+            pairs[wanted].append(*(word.encode("utf-8") for word in words))
+    wanted = bool(pairs[True]) or len(languages) != 1 or name.sides is not None
+    if not pairs[wanted]:
+        named = [language for language in languages if language]
+        if not named or (not wanted and skipped[wanted]):
+            raise InputError(name.file, "no pair of single words in the file", WRONG_FILE)
+        listed = ", ".join(named[:MAX_LANGUAGES_NAMED]) + (", ..." if len(named) > MAX_LANGUAGES_NAMED else "")
+        problem = f"no pair of single words in {source} and {target}, but languages {listed}"
+        raise InputError(name.file, problem, f"name two of them after the file, such as {name.file}:en:fi")
+    if skipped[wanted]:
+        problem = f"{skipped[wanted]:,} pairs with several words on a side, or none, skipped"
+        message = f"{name.file}: {problem} (first: {quoted(example[wanted])})"
+        warnings.warn(message, BilexWarning, stacklevel=3)
+    return pairs[wanted].without_repetitions()

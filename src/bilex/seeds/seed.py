@@ -5,6 +5,7 @@ A seed is a dictionary, or needs none: words spelt the same in both languages, n
 which the reviewer has settled some pairs for the whole run.
 """
 
+import difflib
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -24,7 +25,7 @@ from bilex.seeds.coupling import SIZES, couple
 from bilex.seeds.dictionaries import read_pairs
 from bilex.seeds.pairs import DictionaryName
 from bilex.vectors.embeddings import Embeddings
-from bilex.vectors.hints import close_name, coverage_hint, shared_words_hint, warn_if_little_is_known
+from bilex.vectors.hints import coverage_hint, shared_words_hint, warn_if_little_is_known
 
 IDENTICAL = "identical"
 NUMERALS = "numerals"
@@ -123,7 +124,7 @@ def check_seed(seed: str) -> None:
     if is_reviewed(seed):
         read_reviewed(seed)
     elif seed not in SEED_NAMES and not Path(DictionaryName.of(seed).file).exists():
-        if meant := close_name(seed, SEED_NAMES):
+        for meant in difflib.get_close_matches(seed, SEED_NAMES, n=1):
             raise BilexError(f"{seed}: there is no such seed or file; did you mean --seed {meant}?")
         read_pairs(seed)
 

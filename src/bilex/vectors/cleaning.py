@@ -47,11 +47,10 @@ class Tally:
             self.line = line
         self.count += 1
 
-    def describe(self, singular: str, plural: str, what: str) -> list[str]:
+    def describe(self, noun: str, what: str) -> list[str]:
         """Return the sentence for the warning, or nothing if nothing was repaired."""
-        if not self.count:
-            return []
-        return [f"{self.count} {singular if self.count == 1 else plural} {what.format(first=self.first)}"]
+        counted = f"{self.count} {noun}{'s' * (self.count > 1)}"
+        return [f"{counted} {what.format(first=self.first)}"] if self.count else []
 
 
 class Collector:
@@ -119,20 +118,14 @@ class Collector:
         if not self._rows:
             raise InputError(self._path, "no usable word vector in the file", WRONG_FILE)
         self._vectors.resize((len(self._rows), self.dimension), refcheck=False)
-        messages = [*repairs, *self._describe()]
-        return Loaded(list(self._rows), self._vectors, paths, tuple(messages))
-
-    def _describe(self) -> list[str]:
-        return [
-            *self.undecodable.describe("word", "words", "not UTF-8 left out (first: {first})"),
-            *self.empty.describe("empty word", "empty words", "left out (first: {first})"),
-            *self.duplicates.describe(
-                "duplicate word", "duplicate words", "left out (first: {first}); the first occurrence is kept"
-            ),
-            *self.zeros.describe(
-                "word", "words", "left out because all numbers of the vector are zero (first: {first})"
-            ),
+        messages = [
+            *repairs,
+            *bad.describe("word", "not UTF-8 left out (first: {first})"),
+            *self.empty.describe("empty word", "left out (first: {first})"),
+            *self.duplicates.describe("duplicate word", "left out (first: {first}); the first occurrence is kept"),
+            *self.zeros.describe("word", "left out because all numbers of the vector are zero (first: {first})"),
         ]
+        return Loaded(list(self._rows), self._vectors, paths, tuple(messages))
 
 
 def check_finite(path: str, block: NDArray[np.float32], first_line: int) -> None:

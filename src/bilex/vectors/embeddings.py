@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bilex.errors import BilexError, BilexWarning, printable
 from bilex.vectors.cleaning import Loaded
-from bilex.vectors.hub import SCHEME, repository_name, resolve
+from bilex.vectors.hub import SCHEME, HubName, resolve
 from bilex.vectors.lemmas import lemmatise
 from bilex.vectors.normalisation import normalise_rows
 from bilex.vectors.readers import check_limit, read_vectors
@@ -196,4 +196,6 @@ def read_object(source: Any, limit: int | None) -> Loaded:
 def short_name(path: str | os.PathLike[str]) -> str:
     """Return the file's name without folder and endings: ``en`` for ``vectors/en.vec.gz``."""
     text = os.fspath(path)
-    return repository_name(text) if text.startswith(SCHEME) else printable(Path(text.removesuffix(".gz")).stem)
+    if text.startswith(SCHEME):
+        return HubName.parse(text).repository.partition("/")[2]
+    return printable(Path(text.removesuffix(".gz")).stem)

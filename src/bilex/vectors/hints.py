@@ -1,6 +1,5 @@
 """Hints for words that a vocabulary does not know: in another case or Unicode form, or in the other one, it may."""
 
-import difflib
 import unicodedata
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -38,18 +37,9 @@ def known_form(word: str, vocabulary: Collection[str]) -> str:
 def describe_missing(words: Iterable[str], vocabulary: Collection[str]) -> str:
     """List words that have no vector, each with a hint."""
     missing = list(dict.fromkeys(words))
-    listed = ", ".join(f"{shorten(word)}{known_form(word, vocabulary)}" for word in missing[:MAX_LISTED])
+    hints = ((word, "..." * (len(word) > MAX_SHOWN), known_form(word, vocabulary)) for word in missing[:MAX_LISTED])
+    listed = ", ".join(f"{word[:MAX_SHOWN]}{cut}{hint}" for word, cut, hint in hints)
     return f"no vector for {listed}{' ...' * (len(missing) > MAX_LISTED)}"
-
-
-def shorten(word: str) -> str:
-    """Cut a word that is too long for a message."""
-    return word if len(word) <= MAX_SHOWN else f"{word[:MAX_SHOWN]}..."
-
-
-def close_name(name: str, names: Iterable[str]) -> str:
-    """Return the name that was probably meant; empty if none is close."""
-    return next(iter(difflib.get_close_matches(name, list(names), n=1)), "")
 
 
 def coverage_hint(pairs: Sequence[tuple[str, str]], source: Collection[str], target: Collection[str], turn: str) -> str:

@@ -85,11 +85,6 @@ def resolve(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
     return str(snapshot if chosen == MATRIX else snapshot / chosen)
 
 
-def repository_name(path: str) -> str:
-    """Return the last part of a repository's name, to call its vectors by."""
-    return HubName.parse(path).repository.partition("/")[2]
-
-
 def fetch_model(text: str) -> Fetched:
     """Download the vectors of a repository into the hub's cache, and note their commit."""
     name = HubName.parse(text)
@@ -113,7 +108,9 @@ def fetch_model(text: str) -> Fetched:
         about = " ".join(str(error).split())[:120]
         problem = f"it cannot be fetched ({about})"
         raise BilexError(f"{text}: {problem}; check the name and the network") from None
-    atomic_write_text(_made(name.folder / "refs") / REFERENCE, info.sha)
+    references = name.folder / "refs"
+    references.mkdir(parents=True, exist_ok=True)
+    atomic_write_text(references / REFERENCE, info.sha)
     place = f"{SCHEME}{name.repository}@{info.sha}" + (f"/{name.file}" if name.file else "")
     return Fetched(place, info.sha, Path(resolve(place)))
 
@@ -145,11 +142,6 @@ def _cached_commit(name: HubName) -> str | None:
         if place.is_file() and COMMIT.fullmatch(commit := place.read_text("utf-8", "replace").strip()):
             return commit
     return None
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def _some(names: list[str]) -> str:

@@ -40,10 +40,3 @@ def lemmatise(words: Sequence[str], language: str) -> tuple[str, ...]:
         return tuple(lemmatize(word, language) if word else word for word in words)
     except ValueError:
         raise BilexError(f"simplemma has no lemmas of {language!r}; give a code such as en, fi or de") from None
-
-
-def check_lemmas(given: str | None, names: tuple[str, str]) -> None:
-    """Raise if there are no such lemmas, before anything else takes time."""
-    for language in lemma_languages(given, names):
-        if language:
-            lemmatise(["a"], language)

@@ -7,7 +7,7 @@ import mmap
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from bilex.errors import InputError
 from bilex.files.lines import WordList, is_number, split_fields
 from bilex.files.streams import MAX_WORD_BYTES, WRONG_FILE
 from bilex.files.tensors import NUMPY_TYPES, map_tensor, one_line, safetensors_header, words_are_short
+from bilex.numerics.types import Indices
 from bilex.vectors.cleaning import Collector, Loaded, check_finite, decode_words
 
 ROWS_PER_READ = 4096
@@ -24,31 +25,23 @@ FLOAT_TYPES = ("F16", "BF16", "F32", "F64")
 PREFERRED_NAMES = ("vectors", "embeddings")
 
 
-class Matrix(NamedTuple):
-    """A mapped matrix: its numbers, which are integers if the file has bfloat16, and its words if the file has them."""
-
-    values: NDArray[Any]
-    words: NDArray[np.uint8] | None = None
-
-
 def read_matrix(path: str, limit: int | None, vocabulary: str | os.PathLike[str] | None) -> Loaded:
     """Read a matrix; its words are in the file (a tensor ``words``) or in a vocabulary file."""
-    matrix = open_matrix(path)
-    if vocabulary is None and matrix.words is not None:
-        if not words_are_short(matrix.words):
-            problem = f"a word of more than {MAX_WORD_BYTES:,} bytes"
-            raise InputError(path, problem, WRONG_FILE)
-        words_path, words, repairs = path, matrix.words.tobytes().split(b"\n"), list[str]()
+    matrix, packed = open_matrix(path)
+    if vocabulary is None and packed is not None:
+        if not words_are_short(packed):
+            raise InputError(path, f"a word of more than {MAX_WORD_BYTES:,} bytes", WRONG_FILE)
+        words_path, words, repairs = path, packed.tobytes().split(b"\n"), list[str]()
     else:
         words_path = find_vocabulary(path, vocabulary)
         words, repairs = read_vocabulary(words_path)
-    words = fit_to_rows(words_path, words, len(matrix.values))
-    return collect_matrix(path, matrix.values, words, limit, dict.fromkeys((path, words_path)), repairs)
+    words = fit_to_rows(words_path, words, len(matrix))
+    return collect_matrix(path, matrix, words, limit, dict.fromkeys((path, words_path)), repairs)
 
 
-def open_matrix(path: str) -> Matrix:
-    """Map the matrix of a file."""
-    return _open_safetensors(path) if path.lower().endswith(".safetensors") else Matrix(_open_npy(path))
+def open_matrix(path: str) -> tuple[NDArray[Any], NDArray[np.uint8] | None]:
+    """Map the matrix of a file, whose numbers are integers if they are bfloat16, and its words if the file has them."""
+    return _open_safetensors(path) if path.lower().endswith(".safetensors") else (_open_npy(path), None)
 
 
 def _open_npy(path: str) -> NDArray[Any]:
@@ -67,18 +60,16 @@ def _open_npy(path: str) -> NDArray[Any]:
     return matrix
 
 
-def _open_safetensors(path: str) -> Matrix:
+def _open_safetensors(path: str) -> tuple[NDArray[Any], NDArray[np.uint8] | None]:
     header, offset = safetensors_header(path)
     matrices = [name for name, entry in header.items() if entry["dtype"] in FLOAT_TYPES and len(entry["shape"]) == 2]
     if not matrices:
         problem = "no two-dimensional tensor of floats in the file"
         raise InputError(path, problem, "save the vectors as a tensor named vectors")
     entry = header[next((name for name in PREFERRED_NAMES if name in matrices), matrices[0])]
-    values = map_tensor(path, entry, offset)
-    words = header.get("words")
-    if words is None or words["dtype"] != "U8":
-        return Matrix(values)
-    return Matrix(values, map_tensor(path, words, offset).reshape(-1))
+    has_words = header.get("words", {}).get("dtype") == "U8"
+    words = map_tensor(path, header["words"], offset).reshape(-1) if has_words else None
+    return map_tensor(path, entry, offset), words
 
 
 def collect_matrix(
@@ -88,9 +79,10 @@ def collect_matrix(
     limit: int | None,
     paths: Iterable[str],
     repairs: Sequence[str] = (),
+    chosen: Indices | None = None,
 ) -> Loaded:
-    """Turn a matrix and its words into float32 rows, checked and without the unusable ones."""
-    rows, dimension = matrix.shape
+    """Turn a matrix, or the `chosen` rows of it, and its words into float32 rows, without the unusable ones."""
+    rows, dimension = len(words), matrix.shape[1]
     if dimension == 0:
         raise InputError(path, "the vectors have no dimensions", WRONG_FILE)
     wanted = rows if limit is None else min(rows, limit)
@@ -98,12 +90,13 @@ def collect_matrix(
     for start in range(0, wanted, ROWS_PER_READ):
         stop = min(start + ROWS_PER_READ, wanted)
         block = collector.reserve(stop - start)
+        values = matrix[start:stop] if chosen is None else matrix[chosen[start:stop]]
         with np.errstate(over="ignore", invalid="ignore"):
             if matrix.dtype == NUMPY_TYPES["BF16"]:
                 # bfloat16, for which NumPy has no type: the upper half of a float32.
-                block[:] = (matrix[start:stop].astype(np.uint32) << 16).view(np.float32)
+                block[:] = (values.astype(np.uint32) << 16).view(np.float32)
             else:
-                block[:] = matrix[start:stop]
+                block[:] = values
         check_finite(path, block, start + 1)
         decoded = [word if isinstance(word, str) else decode_words([word])[0] for word in words[start:stop]]
         collector.keep(decoded, np.arange(start + 1, stop + 1))

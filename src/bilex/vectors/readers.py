@@ -70,7 +70,7 @@ def peek_shape(path: str | os.PathLike[str], limit: int | None = None) -> tuple[
         if Path(path).suffix.lower() in MATRIX_SUFFIXES:
             from bilex.vectors.matrices import open_matrix
 
-            rows, dimension = open_matrix(os.fspath(path)).values.shape
+            rows, dimension = open_matrix(os.fspath(path))[0].shape
         else:
             with ByteStream(path) as stream:
                 rows, dimension = _text_shape(stream, limit)

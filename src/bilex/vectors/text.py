@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bilex.errors import InputError
 from bilex.files.lines import FIELD, LineReader, Lines, is_number, quoted, split_fields
 from bilex.files.streams import CUT_OFF, MAX_WORD_BYTES, WRONG_FILE, ByteStream
 from bilex.numerics.threads import thread_count
+from bilex.numerics.types import Indices, Vectors
 from bilex.vectors.cleaning import TEXT_HEADER, Collector, Loaded, Tally, decode_words
 from bilex.vectors.parse_kernel import BLANK, EXAMINE, parse_lines
 
@@ -48,34 +48,24 @@ class _Reading:
             words[line] = word
             if b" " in word or b"\t" in word:
                 self.spaced.add(number, word.decode("utf-8", "replace"))
-        self._check_lengths(words, lines.first_number)
-        self._count_blanks(status)
-        decoded = decode_words(words)
-        self._keep(decoded, status != BLANK, vectors, lines.first_number)
-
-    def _keep(self, words: list[str | None], used: NDArray[np.bool_], vectors: NDArray[np.float32], first: int) -> None:
-        numbers = first + np.arange(len(words))
-        if not used.all():
-            rows = np.flatnonzero(used)
-            vectors[: len(rows)] = vectors[rows]
-            words, numbers = [words[row] for row in rows], numbers[rows]
-        self.rows += len(words)
-        self.collector.keep(words, numbers)
-
-    def _check_lengths(self, words: list[bytes | memoryview], first: int) -> None:
         for line, length in enumerate(map(len, words)):
             if length > MAX_WORD_BYTES:
                 problem = f"a word of {length:,} bytes (at most {MAX_WORD_BYTES:,} are accepted)"
-                raise InputError(self.path, problem, WRONG_FILE, line=first + line)
+                raise InputError(self.path, problem, WRONG_FILE, line=lines.first_number + line)
+        self._keep(decode_words(words), np.flatnonzero(status != BLANK), vectors, lines.first_number)
 
-    def _count_blanks(self, status: NDArray[np.uint8]) -> None:
-        """Count blank lines once something follows them; at the end of a file they are not worth a warning."""
-        used = np.flatnonzero(status != BLANK)
+    def _keep(self, words: list[str | None], used: Indices, vectors: Vectors, first: int) -> None:
+        """Pass the rows that are not blank on; blank lines at the end of a file are not worth a warning."""
         if len(used):
             self.blanks += self.pending_blanks + int(used[-1]) + 1 - len(used)
-            self.pending_blanks = len(status) - 1 - int(used[-1])
+            self.pending_blanks = len(words) - 1 - int(used[-1])
         else:
-            self.pending_blanks += len(status)
+            self.pending_blanks += len(words)
+        if len(used) < len(words):
+            vectors[: len(used)] = vectors[used]
+            words = [words[row] for row in used]
+        self.rows += len(words)
+        self.collector.keep(words, first + used)
 
 
 def read_text(stream: ByteStream, limit: int | None) -> Loaded:
@@ -97,8 +87,14 @@ def read_text(stream: ByteStream, limit: int | None) -> Loaded:
             if not len(lines):
                 break
             reading.take(lines, pool)
-    _check_count(reading, count, limit)
-    _check_end(reading, reader, count)
+    if count is not None and reading.rows < min(count, limit or count):
+        raise InputError(stream.path, f"the header promises {count} words but only {reading.rows} follow", CUT_OFF)
+    if (
+        count is not None and reader.unfinished and not len(reader.peek())
+    ):  # a program wrote it: 0.125 may be cut to 0.1
+        problem = "the last line has no line end, so its last number may be cut off"
+        remedy = "get the file again; if it is whole, add a line end"
+        raise InputError(stream.path, problem, remedy, line=reader.number - 1)
     repairs = [*stream.repairs, *_describe(reader, reading, count)]
     return reading.collector.finish((stream.path,), repairs)
 
@@ -163,20 +159,6 @@ def _dimension(path: str, number: int, line: bytes) -> int:
     return trailing
 
 
-def _check_count(reading: _Reading, count: int | None, limit: int | None) -> None:
-    promised = count if limit is None or count is None else min(count, limit)
-    if promised is not None and reading.rows < promised:
-        raise InputError(reading.path, f"the header promises {count} words but only {reading.rows} follow", CUT_OFF)
-
-
-def _check_end(reading: _Reading, reader: LineReader, count: int | None) -> None:
-    """Raise if the last line has no line end, though a program wrote the file: 0.125 could have become 0.1."""
-    if count is not None and reader.unfinished and not len(reader.peek()):
-        problem = "the last line has no line end, so its last number may be cut off"
-        remedy = "get the file again; if it is whole, add a line end"
-        raise InputError(reading.path, problem, remedy, line=reader.number - 1)
-
-
 def _describe(reader: LineReader, reading: _Reading, count: int | None) -> list[str]:
     """Return what was repaired in the text itself, one sentence each."""
     repairs = reader.repairs()
@@ -188,11 +170,11 @@ def _describe(reader: LineReader, reading: _Reading, count: int | None) -> list[
         repairs.append(f"the header promises {count} words but {reading.rows} follow; all of them were read")
     if blanks := reader.skipped_blanks + reading.blanks:
         repairs.append(f"{blanks} blank {'line' if blanks == 1 else 'lines'} before or between the words skipped")
-    repairs += reading.spaced.describe("word", "words", "with spaces kept as they are (first: {first})")
+    repairs += reading.spaced.describe("word", "with spaces kept as they are (first: {first})")
     return repairs
 
 
-def examine_line(path: str, number: int, line: bytes, dimension: int) -> tuple[bytes, NDArray[np.float32]]:
+def examine_line(path: str, number: int, line: bytes, dimension: int) -> tuple[bytes, Vectors]:
     """Parse a line that the kernel is not sure of: return its word, with its spaces if it has any, and its vector.
 
     This is the definition of what a line means: a word followed by ``dimension`` finite numbers.
@@ -213,7 +195,7 @@ def examine_line(path: str, number: int, line: bytes, dimension: int) -> tuple[b
     return word, _finite_values(path, number, texts[-dimension:])
 
 
-def _finite_values(path: str, number: int, texts: list[bytes]) -> NDArray[np.float32]:
+def _finite_values(path: str, number: int, texts: list[bytes]) -> Vectors:
     with np.errstate(over="ignore"):
         values = np.array([float(text) for text in texts], dtype=np.float64).astype(np.float32)
     finite = np.isfinite(values)

@@ -76,19 +76,8 @@ def read_model_folder(
     if not marked:
         raise InputError(folder / name, "none of the tokens is a word", WRONG_FILE)
     words = list(marked)[:limit]
-    chosen: Any = ChosenRows(matrix, rows[[marked[word] for word in words]])
-    return collect_matrix(str(folder / MATRIX), chosen, words, None, paths, repairs)
-
-
-class ChosenRows:
-    """Some rows of a mapped matrix, as a matrix that is copied only a slice at a time."""
-
-    def __init__(self, matrix: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        self.matrix, self.rows, self.base = matrix, rows, matrix.base
-        self.dtype, self.shape = matrix.dtype, (len(rows), matrix.shape[1])
-
-    def __getitem__(self, part: slice) -> NDArray[Any]:
-        return np.asarray(self.matrix[self.rows[part]])
+    chosen = rows[[marked[word] for word in words]]
+    return collect_matrix(str(folder / MATRIX), matrix, words, None, paths, repairs, chosen)
 
 
 def read_tokens(path: Path) -> tuple[list[str], set[str]]:
@@ -146,7 +135,7 @@ def _from_byte_level(token: str) -> str:
 
 def _matrix(path: Path, tokens: list[str], source: Path) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Map the matrix, and return the row of each token: its own, or that which a tensor ``mapping`` names."""
-    matrix = open_matrix(str(path)).values
+    matrix = open_matrix(str(path))[0]
     header, offset = safetensors_header(path)
     entry, rows = header.get("mapping"), np.arange(len(tokens))
     if entry is not None and entry["dtype"] in ("I64", "I32") and entry["shape"] == [len(tokens)]:
