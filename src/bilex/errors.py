@@ -1,6 +1,6 @@
-"""What bilex says when something is wrong with its input.
+"""Errors and warnings about the user's input.
 
-One exception type for everything a user can put right, one warning type for everything that was put right for
+One exception type for everything a user can correct, one warning type for everything that was repaired for
 them. The command line turns the first into one line and an exit code, the second into one line on stderr.
 """
 
@@ -11,7 +11,7 @@ __all__ = ["BilexError", "BilexWarning", "CoverageWarning", "InputError", "Nothi
 
 
 def printable(message: str) -> str:
-    """Escape what is not to be printed: a file's name or content may hold line ends and orders to the terminal."""
+    """Escape unprintable characters: names and contents of files may hold line ends and control sequences."""
     if message.isprintable():
         return message
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in message)
@@ -35,7 +35,7 @@ def restore(kind: type[OneLine], arguments: tuple[object, ...], attributes: dict
 
 
 class BilexError(OneLine):
-    """A problem the user can put right; the message, one line, says how. Exit code 1."""
+    """A problem the user can correct; the message, one line, says how. Exit code 1."""
 
 
 class InputError(BilexError):

@@ -67,7 +67,7 @@ def test_pairs_of_words_in_any_order_give_the_same_seed() -> None:
         ([("le", "the")], SOURCE, "the other way round"),
         ([("The", "LE")], SOURCE, "in lower case 1 would be"),
         ([("ca\u0301sa", "x")], language("c\xe1sa"), "none of the 1 seed pairs"),
-        (["ab", "cd"], SOURCE, "is no pair of words"),
+        (["ab", "cd"], SOURCE, "is not a pair of words"),
         ("identcal", SOURCE, "--seed identical"),
         ([], SOURCE, "none of the 0 seed pairs"),
     ],

@@ -204,7 +204,7 @@ def test_models_that_do_not_fit(tmp_path: Path) -> None:
         [
             ({"model": {"vocab": {"a": 0}}}, "1 tokens but 3 rows"),
             ({"model": {"vocab": {"a": 0, "b": 0, "c": 1}}}, "not numbered"),
-            ({"model": {}}, "no list of tokens"),
+            ({"model": {}}, "not a list of tokens"),
             ({"model": {"vocab": {"##a": 0, "[b]": 1, "##c": 2}}}, "none of the tokens is a word"),
         ]
     ):

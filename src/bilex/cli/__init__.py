@@ -84,7 +84,7 @@ def bilex(context: click.Context) -> None:
         context.exit(WRONG_USAGE)
 
 
-for command in (  # in the order in which a person comes to need them
+for command in (  # in the order of use
     *(demo, induce, induce_many, report, translate, explore, export, align, vectors, fetch),
     *(evaluate, compare, similarity, hubness, benchmark, reproduce, sweep, doctor),
 ):
@@ -92,7 +92,7 @@ for command in (  # in the order in which a person comes to need them
     for parameter in command.params:
         parameter.callback = parameter.callback or check_value
         if isinstance(parameter.type, click.Path):
-            parameter.type.readable = False  # that is the readers' to say, and no wrong usage
+            parameter.type.readable = False  # the readers report that, as bad input
 
 
 def main(arguments: list[str] | None = None) -> None:

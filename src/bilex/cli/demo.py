@@ -100,10 +100,9 @@ def is_demo(place: Path) -> bool:
 
 def choose_examples(lexicon: Lexicon) -> tuple[list[Entry], list[Entry]]:
     """Choose words that differ in the two languages: sure entries over all frequencies, and the least sure ones."""
-    different = [entry for entry in lexicon if entry.source[:3] != entry.target[:3] and len(entry.source) > 3]
-    different = [entry for entry in different if entry.source.isalpha()]
+    words = [entry for entry in lexicon if entry.source.isalpha() and len(entry.source) > 3]
+    different = [entry for entry in words if entry.source[:3] != entry.target[:3]]
     sure = [entry for entry in different if (entry.confidence or 0) >= SURE]
+    unsure = sorted(different, key=lambda entry: entry.confidence or 0)
     step = max(1, len(sure) // SHOWN_SURE)
-    return sure[step // 2 :: step][:SHOWN_SURE], sorted(different, key=lambda entry: entry.confidence or 0)[
-        :SHOWN_UNSURE
-    ]
+    return sure[step // 2 :: step][:SHOWN_SURE], unsure[:SHOWN_UNSURE]

@@ -93,7 +93,9 @@ def serve(explorer: Explorer, listening: socket.socket, token: str, *, browser: 
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # a request that is cut off is no error now
+            logging.getLogger("uvicorn.error").setLevel(
+                logging.CRITICAL
+            )  # a request that is cut off now is not an error
             await super().shutdown(sockets)
 
     app = create_app(explorer, port, token, one_time_key)

@@ -174,7 +174,7 @@ def book_of(run: Run, folder: str, reviewed: bool, least: float, likely: float |
 def with_sets(run: Run, entries: list[Entry], review: ReviewedLexicon, least: float) -> list[Entry]:
     """Return all pairs of at least that probability, in the order of the source words' frequency, likeliest first.
 
-    Entries keep what is said of them; pairs that a review forbids are left out.
+    Entries keep their figures; pairs that a review forbids are left out.
     """
     found = {entry[:2]: entry for entry in run.sets(least) if entry[:2] not in review.forbidden}
     found |= {entry[:2]: entry for entry in entries if entry.confidence is not None and entry.confidence >= least}

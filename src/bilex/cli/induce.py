@@ -35,8 +35,8 @@ CHOICES = {  # what a method decided by itself, in words
     "procrustes": "the map is the orthogonal one of the seed alone",
 }
 PATHS = ("src", "trg", "seed", "folder")
-# What may be given again: it changes no lexicon.
-ANEW = ("src", "trg", "seed", "engine", "report", "threads", "strict", "force")
+# With --resume these may be given again; they do not change the lexicon.
+REPLACEABLE = ("src", "trg", "seed", "engine", "report", "threads", "strict", "force")
 
 
 @click.command()
@@ -180,16 +180,18 @@ def old_job(context: click.Context, run: str, checkpoint: Checkpoint) -> Job:
         given["output"] = run
     for parameter in context.command.params:
         name = str(parameter.name)
-        if shared.is_given(context, name) and name not in ANEW and given[name] != before.get(name, given[name]):
+        if shared.is_given(context, name) and name not in REPLACEABLE and given[name] != before.get(name, given[name]):
             raise click.UsageError(
                 f"{parameter.opts[-1]} is {before[name]} in the interrupted run; leave it out", context
             )
-    anew = {name: given[name] for name in ANEW if shared.is_given(context, name)}
-    return replace(job, **{name: find_path(getattr(job, name), job.folder) for name in ("src", "trg", "seed")} | anew)
+    replaced = {name: given[name] for name in REPLACEABLE if shared.is_given(context, name)}
+    return replace(
+        job, **{name: find_path(getattr(job, name), job.folder) for name in ("src", "trg", "seed")} | replaced
+    )
 
 
 def find_path(path: str, folder: str) -> str:
-    """Return a path as it is from here if it leads anywhere, or else as it was from the folder of the command."""
+    """Return the path if it exists from here, otherwise relative to the folder of the first command."""
     from bilex.seeds.seed import SEED_NAMES
 
     there = Path(folder) / path
@@ -209,7 +211,7 @@ def carry_out(
     from bilex.numerics.compilation import compiled
     from bilex.seeds.seed import UNSUPERVISED, check_seed
 
-    warnings.simplefilter("error", NothingMatchedWarning)  # a useless run takes no other's place
+    warnings.simplefilter("error", NothingMatchedWarning)  # an empty run must not replace another
     check_seed(job.seed)
     here, path = engine if job.engine == "local" else None, Path(job.seed)
     tries = job.method.supervision == "choose" and path.is_file() and path.stat().st_size > LARGE_SEED_BYTES
@@ -256,7 +258,7 @@ def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> 
 
 
 def summary_lines(run: Run, place: str, *, report: bool) -> list[str]:
-    """Sum the result up for people: what to expect of it, the verdict, how it was learnt, where it is."""
+    """Summarise the result: what to expect of it, the verdict, how it was learnt, where it is."""
     from bilex.files.ownership import LEXICON, REPORT
     from bilex.seeds.seed import UNSUPERVISED
 
@@ -277,8 +279,8 @@ def summary_lines(run: Run, place: str, *, report: bool) -> list[str]:
 def verdict_lines(run: Run) -> list[str]:
     """Return the verdict on the run with its reasons, and unless it is sound what to try next."""
     verdict = run.info["verdict"]
-    said = {"failed": "the run failed, do not use its lexicon"}
-    level = said.get(verdict["level"], f"the lexicon looks {verdict['level']}")
+    failed = verdict["level"] == "failed"
+    level = "the run failed, do not use its lexicon" if failed else f"the lexicon looks {verdict['level']}"
     lines = [f"verdict: {level}. {' '.join(verdict['reasons'][:2])}"]
     return lines if verdict["level"] == "sound" else [*lines, f"next: {' '.join(verdict['advice'][:2])}"]
 
@@ -290,6 +292,6 @@ def exit_code(levels: Iterable[str], strict: bool) -> int:
 
 
 def plural(count: int, noun: str) -> str:
-    """Count things in words."""
+    """Write a count with its noun."""
     many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count:,} {noun if count == 1 else many}"

@@ -75,7 +75,7 @@ def method_options(command: Command) -> Command:
 
 
 def defaults(option: Option) -> str:
-    """Return the default of an option: the default method's, then that of the others, then the exceptions."""
+    """Describe the default of an option: in the default method, in most others, and the exceptions."""
     values = {name: default_of(option.name, name) for name in METHODS}
     first, others = values.pop(DEFAULT_METHOD), list(values.values())
     usual = max(others, key=others.count)
@@ -109,7 +109,7 @@ def retrieval_option(default: str) -> Callable[[Command], Command]:
 
 @contextlib.contextmanager
 def wrong_usage() -> Iterator[None]:
-    """Blame what goes wrong in the block on the options, not on the input: exit code 2."""
+    """Report errors in the block as wrong usage (exit code 2), not as bad input."""
     try:
         yield
     except BilexError as error:

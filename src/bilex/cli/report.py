@@ -31,7 +31,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
         reporter.stage("reading")
         loaded = Run.load(run)
         if missing := sorted(REQUIRED_FIELDS - set(loaded.info)):
-            raise InputError(Path(run) / MANIFEST, f"it does not say {missing[0]!r}", "run `bilex induce` again")
+            raise InputError(Path(run) / MANIFEST, f"its entry {missing[0]!r} is missing", "run `bilex induce` again")
         reporter.stage("judging")
         verdict = loaded.verdict
         place = output or str(Path(run) / REPORT)

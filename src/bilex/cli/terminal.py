@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import click
 
-ORDERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 HYPHEN = "\ue000"  # stands for a hyphen while click breaks lines, which it also does at hyphens
 
 
@@ -18,7 +18,7 @@ class HelpFormatter(click.HelpFormatter):
     """Breaks lines at spaces only, so that ``--max-rank`` and ``ruder2018-freq`` stay whole."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Write the line of the usage."""
+        """Write the usage line."""
         super().write_usage(prog, args.replace("-", HYPHEN), prefix)
 
     def write_text(self, text: str) -> None:
@@ -38,7 +38,7 @@ class HelpFormatter(click.HelpFormatter):
 def open_streams() -> None:
     """Open the standard streams that the caller has closed, and write data as UTF-8 in every locale.
 
-    Or else the next file that is opened would take the place of a closed one, and get what is printed.
+    The next file that is opened would otherwise take the place of a closed stream, and receive what is printed.
     """
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -49,12 +49,12 @@ def open_streams() -> None:
 
 
 def echo(text: str = "", *, err: bool = False, wrap: bool = True) -> None:
-    """Print a line as it is; on a terminal it is broken between words, and orders to the terminal are escaped."""
+    """Print a line; on a terminal it is wrapped between words, and control characters are escaped."""
     is_terminal = (sys.stderr if err else sys.stdout).isatty()
-    if is_terminal:  # a word of a stranger's file could clear the screen, or write over another line
-        text = ORDERS.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+    if is_terminal:  # a word of an untrusted file could clear the screen, or overwrite another line
+        text = CONTROL_CHARACTERS.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
     if is_terminal and wrap:
         width = shutil.get_terminal_size().columns
         wrapper = textwrap.TextWrapper(width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         text = "\n".join(wrapper.fill(line) if len(line) > width else line for line in text.split("\n"))
-    click.echo(text, err=err, color=True)  # or else it would take such orders out of the words
+    click.echo(text, err=err, color=True)  # otherwise click would remove them from the words

@@ -9,31 +9,24 @@ from functools import partial
 from pathlib import Path
 
 from bilex.em.context import Reporter
+from bilex.experiments import tables
 from bilex.experiments.cells import PAPER_SEEDS, FileCache
 from bilex.experiments.experiment import Experiment, Options, Outcome, Setting, run_experiment
 from bilex.experiments.layouts import find_layout
-from bilex.experiments.tables import (
-    TABLE5_SYSTEMS,
-    report_fig2,
-    report_fig3,
-    report_table1,
-    report_table2,
-    report_table3,
-    report_table4,
-    report_table5,
-)
 from bilex.seeds.seed import IDENTICAL
 
 BASELINES = ("mikolov2013", "xing2015", "zhang2016", "artetxe2016", "artetxe2017")
 SYSTEMS = (*BASELINES, "ruder2018", "ruder2018-freq")
 EXPERIMENTS = {
-    "table1": Experiment("translation", SYSTEMS, report_table1, PAPER_SEEDS),
-    "table2": Experiment("similarity", SYSTEMS, report_table2, PAPER_SEEDS[:3], large_seed_only=BASELINES[:4]),
-    "table3": Experiment("hubs", ("artetxe2017", "ruder2018"), report_table3),
-    "table4": Experiment("translation", SYSTEMS[4:], report_table4, (IDENTICAL,)),
-    "table5": Experiment("answers", TABLE5_SYSTEMS, report_table5),
-    "fig2": Experiment("translation", SYSTEMS[:6], report_fig2, sized=True),
-    "fig3": Experiment("translation", ("ruder2018",), report_fig3, priors=("1:1", "1:2", "2:1", "2:2"), sized=True),
+    "table1": Experiment("translation", SYSTEMS, tables.report_table1, PAPER_SEEDS),
+    "table2": Experiment("similarity", SYSTEMS, tables.report_table2, PAPER_SEEDS[:3], large_seed_only=BASELINES[:4]),
+    "table3": Experiment("hubs", ("artetxe2017", "ruder2018"), tables.report_table3),
+    "table4": Experiment("translation", SYSTEMS[4:], tables.report_table4, (IDENTICAL,)),
+    "table5": Experiment("answers", tables.TABLE5_SYSTEMS, tables.report_table5),
+    "fig2": Experiment("translation", SYSTEMS[:6], tables.report_fig2, sized=True),
+    "fig3": Experiment(
+        "translation", ("ruder2018",), tables.report_fig3, priors=("1:1", "1:2", "2:1", "2:2"), sized=True
+    ),
 }
 
 

@@ -40,7 +40,7 @@ SUITE_RETRIEVAL = "csls"
 HEADER = (
     "pair", "system", "seed", "test", "p@1", "mrr", "map", "covered", "queries", "seed_pairs", "seconds", "reason",
 )  # fmt: skip
-PEERS = {  # the script and its arguments; the test words are none of its business: it gets the seed again
+PEERS = {  # the script and its arguments; for the test words it gets the seed again, as it must not see them
     "vecmap": ("map_embeddings.py", "--semi_supervised {seed} {source} {target} {mapped_source} {mapped_target}"),
     "rcsls": (
         "align.py",
@@ -81,7 +81,7 @@ class SuiteCell(Cell):
     def run(self, engine: Engine, measure: Measure | None = None) -> dict[str, Any]:
         """Learn, and measure on each list."""
         files, cache = self.files, self.cache
-        source, target = cache.vectors(files.source), cache.vectors(files.target)  # reading is no part of the time
+        source, target = cache.vectors(files.source), cache.vectors(files.target)  # reading is not timed
         started = time.perf_counter()
         if self.peer is None:
             result = super().run(engine, lambda _, direction, __: {"direction": direction})
@@ -155,8 +155,8 @@ def run_peer(
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=script.parent, errors="replace")
         seconds = time.perf_counter() - started
         if done.returncode or not files["mapped_source"].is_file():
-            said = " ".join((done.stderr or done.stdout).split())[-150:]
-            raise InputError(script, f"{name} ended with code {done.returncode} ({said})", "run it by itself first")
+            output = " ".join((done.stderr or done.stdout).split())[-150:]
+            raise InputError(script, f"{name} ended with code {done.returncode} ({output})", "run it by itself first")
         mapped, other = load(files["mapped_source"], None), files["mapped_target"]
         return mapped, load(other, None) if other.is_file() else target, seconds
 

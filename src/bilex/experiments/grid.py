@@ -63,7 +63,7 @@ def run_grid(
 
 @contextlib.contextmanager
 def open_log(path: Path) -> Iterator[BinaryIO]:
-    """Open the file for reading and appending, locked for this process; remove it again if it stays empty."""
+    """Open the file for reading and appending, locked where the system can; remove it again if it stays empty."""
     folder_is_new = not path.parent.exists()
     check_output(path)
     try:
@@ -72,7 +72,11 @@ def open_log(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         raise BilexError(f"{path}: cannot be written ({error.strerror}); choose another place with -o") from None
     with file:
-        lock_file(path, file)  # who is refused touches nothing
+        held = take_lock(file.fileno(), only_if_free=True)
+        if held:  # another that stayed empty may have removed it since it was opened
+            held = path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
+        if held is False:  # then nothing is changed
+            raise BilexError(f"{path}: another bilex is writing to it; wait for it, or choose another -o")
         try:
             yield file
         finally:
@@ -82,15 +86,6 @@ def open_log(path: Path) -> Iterator[BinaryIO]:
                     path.unlink(missing_ok=True)
                     if folder_is_new:
                         path.parent.rmdir()
-
-
-def lock_file(path: Path, file: BinaryIO) -> None:
-    """Lock the file against other processes, where the system can; the lock ends with the process."""
-    held = take_lock(file.fileno(), only_if_free=True)
-    if held:  # another that stayed empty may have removed it since it was opened
-        held = path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
-    if held is False:
-        raise BilexError(f"{path}: another bilex is writing to it; wait for it, or choose another -o")
 
 
 def read_results(path: Path, file: BinaryIO) -> dict[str, Result]:

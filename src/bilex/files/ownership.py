@@ -41,7 +41,7 @@ def output_path(named: str | os.PathLike[str]) -> Path:
 def check_replaceable(place: Path) -> bool:
     """Decide whether a run may be written to a place: return whether it replaces a run, or raise if it may not.
 
-    What is replaced is a run that bilex wrote, of which no file was added or changed since, and that nobody reviewed.
+    Only a run that bilex wrote may be replaced, if no file was added or changed since and nobody reviewed it.
     """
     if place.is_symlink() and not place.exists():
         raise BilexError(f"{place}: the link leads nowhere; {ELSEWHERE}")
@@ -109,7 +109,7 @@ def is_run(folder: Path) -> bool:
 
 
 def check_output(path: Path) -> None:
-    """Raise if a file is to be written into a run that is not part of one, or that would replace one of its parts."""
+    """Raise if a file would be written into a run, unless it is the report or the new table of cycles."""
     may_be_new = path.name == CYCLES and not path.exists()
     if path.name != REPORT and not may_be_new and is_run(path.parent):
         raise BilexError(f"{path}: a run holds only its own files; choose a place outside {path.parent}")

@@ -249,11 +249,11 @@ def check_review(connection: sqlite3.Connection, path: Path) -> None:
         raise InputError(path, "this is not a review of bilex", "move the file away")
     if pragma("user_version") > SCHEMA_VERSION:
         raise InputError(path, "this review was written by a newer bilex", "update bilex")
-    with empty_review() as expected:  # a view or a trigger of another's could do anything, for ever
+    with empty_review() as expected:  # a foreign view or trigger could run for ever
         if read_schema(connection) != read_schema(expected):
             raise InputError(path, "its tables are not those of a review", "move the file away")
     with connection:
-        connection.execute("BEGIN")  # nobody can write until it ends
+        connection.execute("BEGIN")  # no process can write until it ends
         whole = pragma("quick_check(1)") == "ok"
         cut = path.stat().st_size < pragma("page_count") * pragma("page_size")  # SQLite takes what is cut off for zeros
     if cut or not whole:

@@ -29,7 +29,7 @@ compiled: list[Any] = []  # the caches of the kernels that this process had to c
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return numba's decorator of that name; a kernel that cannot be kept on the disk is compiled in each process.
 
-    That is so if neither the folder of the package nor the user's home can be written to (a container's ``nobody``),
+    That happens if neither the folder of the package nor the user's home can be written to (a container's ``nobody``),
     or if the disk is full.
     """
 
@@ -42,13 +42,13 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             warn_about_cache()
             return numba.njit(**{**options, "cache": False})(function)
         if hasattr(kernel, "_cache"):  # none if numba is switched off
-            forgive(kernel._cache)
+            tolerate_damage(kernel._cache)
         return kernel
 
     return decorate
 
 
-def forgive(kept: Any) -> None:
+def tolerate_damage(kept: Any) -> None:
     """Let a kernel be compiled again if its file is damaged, and used if the file cannot be written."""
     load, save = kept.load_overload, kept.save_overload
 

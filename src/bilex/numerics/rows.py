@@ -40,7 +40,7 @@ def for_each_product(omega: Floats, vectors: Vectors, use: Callable[[slice, Floa
 
 
 def for_each_block(count: int, work: Callable[[slice], None]) -> None:
-    """Call `work` for each block of so many rows, on all threads."""
+    """Call `work` for each block of `count` rows, on all threads."""
     for_each(work, list(blocks(count)))
 
 
@@ -59,7 +59,7 @@ def unit(vectors: Vectors) -> Vectors:
 
 
 def make_unit(vectors: Vectors) -> Vectors:
-    """Scale every row to norm 1 in its place, and return the same array: for one that nobody else uses."""
+    """Scale every row to norm 1 in place, and return the same array; no other code may use it."""
     return scale_rows(vectors, vectors)
 
 

@@ -41,7 +41,7 @@ def blas_controller() -> ThreadpoolController:
 
 
 def check_address_space(needed: int) -> None:
-    """Raise if ``ulimit -v`` leaves fewer bytes than needed. OpenBLAS would ask for its buffers for ever."""
+    """Raise if ``ulimit -v`` leaves fewer bytes than needed. OpenBLAS would retry to allocate its buffers for ever."""
     if sys.platform != "linux":
         return
     import resource

@@ -32,7 +32,7 @@ AGAIN = "start again without --resume"
 
 
 class Changed(BilexError):  # noqa: N818 (the files did nothing wrong)
-    """What the run learns from is not what it was; `part` says which."""
+    """The input of the run has changed; `part` names what."""
 
     def __init__(self, part: str) -> None:
         self.part = part
@@ -65,7 +65,7 @@ class Checkpoint:
 
 
 def state_fits(state: State, shape: tuple[int, int, int, int]) -> bool:
-    """Check that a state is about so many words and dimensions of each side."""
+    """Check that a state fits these numbers of words and dimensions."""
     n_source, n_target, source_dimension, target_dimension = shape
     theta, matching = state.theta, state.matching
     shared, target_map = theta.mu.size, theta.target_map

@@ -1,4 +1,4 @@
-"""What each stage of a run costs, by the sizes: the foretold time and the progress bar rest on it.
+"""Estimate the cost of each stage of a run from the sizes, for the expected time and the progress bar.
 
 The search over all pairs of words for the lexicon grows with the product of the vocabularies. EM sees only the most
 frequent words: it searches them in full where both maps move, and else twice in full and then a small part
@@ -11,7 +11,7 @@ from bilex.numerics.threads import thread_count
 from bilex.seeds.coupling import SIZES
 
 ITERATIONS, LATER_COST = 10, 0.1  # of EM, usually; the share of a full search that each costs from the third on
-TRIALS = 3  # of the ways to use a dictionary that are tried, so many run EM
+TRIALS = 3  # ways to use a dictionary that run EM when they are tried
 FINAL_SEARCH = 1.5  # the search in both directions, and again for the few words that it leaves open
 PAIR_COST = 1.4e-11  # CPU seconds to compare two words, for each dimension
 WORD_COST, NUMBER_COST = 5e-6, 2.5e-8  # CPU seconds to map, weigh and match a word, and more for each dimension

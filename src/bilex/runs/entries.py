@@ -81,8 +81,8 @@ def weigh_candidates(
 ) -> tuple[WeighedEdges, RowPairs]:
     """Weigh the edges around every word, and return the pairs of the lexicon as well.
 
-    These are the matching on all evidence, if the method asks for it, or else EM's matching, whose pairs then are edges
-    too; and the pairs that a person keeps.
+    These are the matching on all evidence, if the method asks for it, otherwise EM's matching, whose pairs are then
+    edges too; and the pairs that a person keeps.
     """
     method, prior, known = learnt.method, learnt.prepared.prior, learnt.dictionary
     by_evidence = method.evidence and len(learnt.fit.matching) > 0  # a run that learnt nothing has no evidence either

@@ -19,12 +19,12 @@ PRIOR_SHARE = 0.1  # of the expected time: how long it takes until the pace of t
 FIRST_LINE, LINE_SHARE = 30.0, 0.25  # seconds, and how long between lines as a share of the time so far
 REDRAW_INTERVAL = 0.2  # seconds
 TIME_LEFT = "{task.fields[reporter].left}"  # of the `ProgressReporter`
-MIN_FORETOLD = 0.05  # too early to tell how long it will take, where nothing was expected
+MIN_DONE = 0.05  # before that it is too early to estimate the time left, if none was expected
 
 
 @contextmanager
 def show_progress(quiet: bool, *, runs: int = 1) -> Iterator[Reporter]:
-    """Return a reporter that draws on stderr; what it is told to expect is the time of each of so many runs."""
+    """Yield a reporter that draws on stderr; `expect` receives the time of each of the `runs`."""
     if quiet:
         yield Reporter()
         return
@@ -72,7 +72,7 @@ class ProgressReporter(Reporter):
             done = min(
                 max(done, self._stage_end), done + (elapsed - self._moved) / expected / self._pace(done, self._moved)
             )
-        elif not MIN_FORETOLD <= done < 1:  # at its end, another search may follow
+        elif not MIN_DONE <= done < 1:  # at its end, another search may follow
             return ""
         left = (1 - done) * (expected * self._pace(done, elapsed) if expected else elapsed / done)
         return f"{math.ceil(left)} s left" if left < 90 else f"{left / 60:.0f} min left"
@@ -93,7 +93,7 @@ class ProgressReporter(Reporter):
         self._move()
 
     def stage(self, name: str) -> None:
-        """Begin a stage; an earlier one than the last means that the next run begins, or the last one starts anew."""
+        """Begin a stage; an earlier one than the last means that the next run begins, or the last one again."""
         first, names = name.split(maxsplit=1)[0], list(self.seconds)
         if first == self._stage:
             self._steps += 1
@@ -197,7 +197,7 @@ class NotebookReporter(ProgressReporter):
 
 @contextmanager
 def notebook_progress() -> Iterator[Reporter]:
-    """Return a reporter that draws in a notebook if this is one, and otherwise does nothing."""
+    """Yield a reporter that draws a bar in a notebook, and does nothing elsewhere."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None or not hasattr(shell, "kernel"):
         yield Reporter()

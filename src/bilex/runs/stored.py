@@ -11,16 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bilex.files import run_directory
 from bilex.files.ownership import LEXICON, MODEL
-from bilex.files.run_directory import (
-    OPTIONAL_TENSOR,
-    check_numbers,
-    map_model,
-    read_candidates,
-    read_manifest,
-    read_words,
-    verified_file,
-)
 from bilex.files.tensors import unpack_words
 from bilex.lexicon.lexicon import Lexicon
 from bilex.model.candidates import CandidatePairs
@@ -39,7 +31,7 @@ class StoredRun(Run):
     def open(cls, folder: Path) -> Self:
         """Read only ``run.json``."""
         run = cls.__new__(cls)
-        vars(run).update(folder=folder, info=read_manifest(folder))
+        vars(run).update(folder=folder, info=run_directory.read_manifest(folder))
         return run
 
     def check(self) -> None:
@@ -57,26 +49,26 @@ class StoredRun(Run):
     @cached_property
     def lexicon(self) -> Lexicon:
         """The induced pairs."""
-        return Lexicon.load(verified_file(self.folder, LEXICON, self.info))
+        return Lexicon.load(run_directory.verified_file(self.folder, LEXICON, self.info))
 
     @cached_property
     def _model(self) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-        return map_model(self.folder)
+        return run_directory.map_model(self.folder)
 
     @cached_property
     def _checked_tensors(self) -> dict[str, NDArray[Any]]:
-        verified_file(self.folder, MODEL, self.info)
-        check_numbers(self.folder, self._model[0])
+        run_directory.verified_file(self.folder, MODEL, self.info)
+        run_directory.check_numbers(self.folder, self._model[0])
         return self._model[0]
 
     @cached_property
     def _words(self) -> list[tuple[str, ...]]:
-        return read_words(self.folder, self.info, self._model[0])
+        return run_directory.read_words(self.folder, self.info, self._model[0])
 
     @cached_property
     def _candidate_tensors(self) -> dict[str, NDArray[Any]] | None:
         source, target = self._words
-        return read_candidates(self.folder, self.info, (len(source), len(target)))
+        return run_directory.read_candidates(self.folder, self.info, (len(source), len(target)))
 
     @cached_property
     def source(self) -> Embeddings:
@@ -105,7 +97,7 @@ class StoredRun(Run):
     def theta(self) -> Theta:
         """The learnt parameters."""
         tensors = self._checked_tensors
-        return Theta(tensors["omega"], tensors["mu"], tensors.get(OPTIONAL_TENSOR))
+        return Theta(tensors["omega"], tensors["mu"], tensors.get(run_directory.OPTIONAL_TENSOR))
 
     @cached_property
     def space(self) -> SharedSpace:

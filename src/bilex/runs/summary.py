@@ -1,4 +1,4 @@
-"""What ``run.json`` says of a run: what was learnt from what, how, and how it went."""
+"""The content of ``run.json``: what was learnt from what, how, and how it went."""
 
 import platform
 from dataclasses import asdict
@@ -70,8 +70,8 @@ def summarise_seed(
     file = DictionaryName.of(seed.name).file
     is_file = seed.name not in SEED_NAMES and Path(file).is_file()
     max_rank = method.e_step.max_rank if method.self_learning else None
-    # With a coupling of the vectors alone, which is mostly wrong, it would mean nothing; and a lexicon of bilex itself
-    # is no evidence for another.
+    # A coupling of the vectors alone is mostly wrong, so agreement with it means nothing; and a lexicon of bilex
+    # itself is not evidence for another.
     agreement = None
     if seed.name != UNSUPERVISED and not seed.reviewed:
         agreement = seed_agreement(seed.pairs, pairs, max_rank, space, engine)

@@ -48,7 +48,7 @@ def translate_words(
     subwords: Subwords | None,
     engine: Engine,
 ) -> list[list[Translation]]:
-    """Do what `Run.translate_many` says, which calls it."""
+    """Implement `Run.translate_many`."""
     listed = [words] if isinstance(words, str) else list(words)
     if isinstance(words, str) or not all(isinstance(word, str) for word in listed):
         raise BilexError(f"{words!r} is not a list of words; give strings, or one word to translate")
@@ -101,7 +101,7 @@ def best_targets(
     retrieval: str,
     engine: Engine,
 ) -> list[list[Target]]:
-    """Return the k best targets of source words and of other unit vectors; those that are not likely have no chance."""
+    """Return the k best targets of source words and of other unit vectors; unlikely ones have the probability 0."""
     otherwise = 0.0 if isinstance(space, CandidateSpace) else None
     others = np.array(vectors, np.float32).reshape(len(vectors), space.source.shape[1])
     searches = (

@@ -64,13 +64,11 @@ class TeiEntries:
             return
         if citations:
             if all(given.get("type", "").startswith("trans") for given in citations):
-                self._translate(word, attributes.get(LANGUAGE_ATTRIBUTE) or citations[-1].get(LANGUAGE_ATTRIBUTE, ""))
+                language = attributes.get(LANGUAGE_ATTRIBUTE) or citations[-1].get(LANGUAGE_ATTRIBUTE, "")
+                names = (language.lower(),) if language else ()
+                self.found += [FoundPair((), headword, names, word) for headword in self._headwords]
         elif name == "orth" and around[-1][1].get("type") not in INFLECTED:
             self._headwords.append(word)
-
-    def _translate(self, word: str, language: str) -> None:
-        names = (language.lower(),) if language else ()
-        self.found += [FoundPair((), headword, names, word) for headword in self._headwords]
 
 
 def read_freedict(stream: ByteStream) -> Iterator[FoundPair]:

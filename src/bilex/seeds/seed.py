@@ -115,7 +115,7 @@ def check_pairs(seed: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     pairs: list[Any] = list(seed) if isinstance(seed, Iterable) else [seed]
     for pair in pairs:
         if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(word, str) for word in pair)):
-            raise BilexError(f"{pair!r} is no pair of words; give pairs, as in [('house', 'maison'), ...]")
+            raise BilexError(f"{pair!r} is not a pair of words; give pairs, as in [('house', 'maison'), ...]")
     return [(source, target) for source, target in pairs]
 
 

@@ -41,7 +41,7 @@ class HubName:
         match = NAME.fullmatch(text.removeprefix(SCHEME))
         if match is None or ".." in text:
             raise BilexError(
-                f"{text!r} is no name of the hub; write OWNER/NAME, OWNER/NAME@REVISION or OWNER/NAME/FILE"
+                f"{text!r} is not a name of the hub; write OWNER/NAME, OWNER/NAME@REVISION or OWNER/NAME/FILE"
             )
         return cls(**match.groupdict())
 
@@ -134,7 +134,7 @@ def choose_file(repository: str, files: Iterable[str]) -> str:
 
 
 def _cached_commit(name: HubName) -> str | None:
-    """Return the commit of a revision; without one, that which bilex fetched last, or else that of ``main``."""
+    """Return the commit of a revision; without one, the last that bilex fetched, or that of ``main``."""
     if name.revision and COMMIT.fullmatch(name.revision):
         return name.revision
     for reference in (name.revision,) if name.revision else (REFERENCE, "main"):

@@ -11,8 +11,8 @@ ANOTHER_LANGUAGE = re.compile(r"[a-z]{2}")
 def lemma_languages(given: str | None, names: tuple[str, str]) -> tuple[str, str]:
     """Return the languages of the source's and the target's lemmas; empty where there are none.
 
-    ``en:fi`` names both, ``en:`` and ``:fi`` one of them. ``fi`` is the side whose vectors are named so, or else the
-    target, unless that is named after another language.
+    ``en:fi`` names both, ``en:`` and ``:fi`` one of them. ``fi`` is the side whose vectors have that name,
+    otherwise the target, unless that is named after another language.
     """
     if not given:
         return "", ""

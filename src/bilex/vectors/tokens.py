@@ -70,7 +70,7 @@ def read_model_folder(
         listed, more = read_vocabulary(os.fspath(vocabulary))
         wanted = list(dict.fromkeys(word.decode("utf-8", "replace") for word in listed))
         unknown = sum(word not in marked for word in wanted)
-        repairs += [*more, *([f"{unknown} words of the list are no tokens, left out"] if unknown else [])]
+        repairs += [*more, *([f"{unknown} words of the list are not tokens, left out"] if unknown else [])]
         marked = {word: marked[word] for word in wanted if word in marked}
         paths.append(os.fspath(vocabulary))
     if not marked:
@@ -81,7 +81,7 @@ def read_model_folder(
 
 
 def read_tokens(path: Path) -> tuple[list[str], set[str]]:
-    """Return the tokens in the order of their rows, and those that are no text."""
+    """Return the tokens in the order of their rows, and the special ones, which are not text."""
     if path.stat().st_size > MAX_JSON_BYTES:
         raise InputError(path, f"a list of tokens of more than {MAX_JSON_BYTES:,} bytes", WRONG_FILE)
     try:
@@ -96,7 +96,7 @@ def read_tokens(path: Path) -> tuple[list[str], set[str]]:
             numbers = numbers | {token.content: token.id for token in read.added_tokens}
             special = {token.content for token in read.added_tokens if token.special}
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        raise InputError(path, "this is no list of tokens", "get the model again") from None
+        raise InputError(path, "this is not a list of tokens", "get the model again") from None
     if any(number != row for row, number in enumerate(sorted(numbers.values()))):
         raise InputError(path, "the tokens are not numbered from 0 on, each once", "get the model again")
     return sorted(numbers, key=numbers.__getitem__), special

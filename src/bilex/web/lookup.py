@@ -14,12 +14,12 @@ from bilex.search.space import CROWDING_NEIGHBOURS
 from bilex.vectors.embeddings import Embeddings
 
 OTHER_SIDE = {"source": "target", "target": "source"}
-MIN_HUB_COUNT = 10  # a word that is near to fewer misleads nobody
+MIN_HUB_COUNT = 10  # a word that is nearest to fewer does no harm
 MAX_OWN_POINTS, MAX_OTHER_POINTS = 7, 8  # of a picture
 
 
 class Lookup:
-    """Answers for single words of one language, from the index of the shared space."""
+    """Answers questions about single words of one language, from the index of the shared space."""
 
     def __init__(self, run: Run, side: str) -> None:
         self.side = side
@@ -71,7 +71,7 @@ class Lookup:
         }
 
     def _translations(self, row: int | None, k: int) -> list[dict[str, Any]]:
-        """Return a word's best translations by the model, with their confidence; none if the run has no such."""
+        """Return a word's best translations by the model, with their confidence; none in older runs."""
         if row is None or not isinstance(self.space, CandidateSpace):
             return []
         found = self.space.search(np.array([row]), k, MODEL_RETRIEVAL, LocalEngine())
@@ -85,8 +85,6 @@ class Lookup:
         index: Index, vector: Vectors, cosines: Vectors, k: int, terms: Vectors | None = None
     ) -> list[tuple[int, float]]:
         """Return the k best rows and their scores."""
-        if not min(k, len(cosines)):
-            return []
         rows, scores = index.best(vector, cosines, min(k, len(cosines)), terms)
         return list(zip(rows.tolist(), scores.tolist(), strict=True))
 

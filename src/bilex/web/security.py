@@ -59,7 +59,7 @@ class AccessGuard(BaseHTTPMiddleware):
         return self.intercept(request) or await call_next(request)
 
     def intercept(self, request: Request) -> Response | None:
-        """Return the answer to a login or to a request that is refused; None if the application is to answer."""
+        """Return the answer to a login or to a refused request; None to pass the request on."""
         headers, home = request.headers, request.url.path == "/"
         fetched = headers.get("sec-fetch-mode") != "navigate"
         if headers.get("sec-fetch-site") in {"cross-site", "same-site"} and fetched:

@@ -34,7 +34,7 @@ def write(book: Book) -> list[bytes]:
 
 def collection(book: Book) -> bytes:
     """Return the SQLite database with the deck."""
-    now = int(time.time())  # Anki takes over a note that it knows only if this is later
+    now = int(time.time())  # Anki updates a known note only if this is later
     deck, kind = number_of(f"deck {book.title}"), number_of("bilex note type 1")
     resources = files("bilex.lexicon.formats")
     about = json.loads((resources / "anki.json").read_text("utf-8"))
@@ -56,7 +56,7 @@ def collection(book: Book) -> bytes:
 
 
 def notes(book: Book) -> Iterator[tuple[str, list[str]]]:
-    """Yield the name of each note for good, and its fields, which are HTML."""
+    """Yield the permanent name of each note, and its fields, which are HTML."""
     for word, entries in book.headwords().items():
         guid = sha256("\t".join((book.source, book.target, word)).encode("utf-8")).hexdigest()[:16]
         known = [entry.confidence for entry in entries if entry.confidence is not None]
