@@ -8,9 +8,9 @@ from bilex.matching.graph import RowPairs
 from bilex.model.candidates import MODEL_RETRIEVAL, CandidateSpace
 from bilex.numerics.types import Floats, Vectors
 from bilex.runs.run import Run
+from bilex.search.engine import Neighbours
 from bilex.search.index import Index
 from bilex.search.local import LocalEngine
-from bilex.search.space import CROWDING_NEIGHBOURS
 from bilex.vectors.embeddings import Embeddings
 
 OTHER_SIDE = {"source": "target", "target": "source"}
@@ -34,9 +34,8 @@ class Lookup:
     def word(self, row: int, k: int) -> dict[str, Any]:
         """Describe a word of the vocabulary."""
         count = int(self.nearest_counts[row])
-        vector, crowding = self.space.source[row], float(self.space.source_crowding[row])
         return {
-            **self._surroundings(self.own.words[row], vector, k, crowding, row),
+            **self._surroundings(self.own.words[row], self.space.source[row], k, row),
             "frequency": row + 1,
             "hub": {
                 "count": count,
@@ -50,24 +49,24 @@ class Lookup:
 
     def term(self, term: str, vector: Vectors, k: int) -> dict[str, Any]:
         """Describe a term outside the vocabulary by its unit vector in the shared space."""
-        near = self.space.index.top_k(vector[None], min(CROWDING_NEIGHBOURS, len(self.other)))
-        crowding = float(near.scores.mean())
-        return {**self._surroundings(term, vector, k, crowding, None), "frequency": None, "hub": None}
+        return {**self._surroundings(term, vector, k, None), "frequency": None, "hub": None}
 
-    def _surroundings(self, word: str, vector: Vectors, k: int, crowding: float, row: int | None) -> dict[str, Any]:
+    def _surroundings(self, word: str, vector: Vectors, k: int, row: int | None) -> dict[str, Any]:
         """Find what is near in both languages; `row` is the word's own, which is not its own neighbour."""
-        cosines = self.space.index.products(vector)
-        nearest = self._best(self.space.index, vector, cosines, k)
-        csls = self._best(self.space.index, vector, cosines, k, self.space.penalties)
-        around = self._best(self.own_index, vector, self.own_index.products(vector), k + 1)
+        engine = LocalEngine()
+        if row is None:
+            nearest, csls = (self.space.search_vectors(vector[None], k, how, engine) for how in ("nn", "csls"))
+        else:
+            nearest, csls = (self.space.search(np.array([row]), k, how, engine) for how in ("nn", "csls"))
+        around = listed(self.own_index.top_k(vector[None], min(k + 1, len(self.own))))
         neighbours = [item for item in around if item[0] != row][:k]
         return {
             "side": self.side,
             "word": word,
-            "nn": named_rows(self.other, nearest),
-            "best": self._translations(row, k) or named_rows(self.other, [(r, 2 * s - crowding) for r, s in csls]),
+            "nn": named_rows(self.other, listed(nearest)),
+            "best": self._translations(row, k) or named_rows(self.other, listed(csls)),
             "neighbours": named_rows(self.own, neighbours),
-            "picture": self._picture(word, vector, [r for r, _ in neighbours], [r for r, _ in csls]),
+            "picture": self._picture(word, vector, [r for r, _ in neighbours], csls.indices[0].tolist()),
         }
 
     def _translations(self, row: int | None, k: int) -> list[dict[str, Any]]:
@@ -77,16 +76,8 @@ class Lookup:
         found = self.space.search(np.array([row]), k, MODEL_RETRIEVAL, LocalEngine())
         columns = found.indices[0]
         likely = self.space.candidates.probabilities(RowPairs(np.full(len(columns), row), columns)).tolist()
-        listed = named_rows(self.other, list(zip(columns.tolist(), found.scores[0].tolist(), strict=True)))
-        return [{**item, "confidence": round(p, 4)} for item, p in zip(listed, likely, strict=True)]
-
-    @staticmethod
-    def _best(
-        index: Index, vector: Vectors, cosines: Vectors, k: int, terms: Vectors | None = None
-    ) -> list[tuple[int, float]]:
-        """Return the k best rows and their scores."""
-        rows, scores = index.best(vector, cosines, min(k, len(cosines)), terms)
-        return list(zip(rows.tolist(), scores.tolist(), strict=True))
+        named = named_rows(self.other, listed(found))
+        return [{**item, "confidence": round(p, 4)} for item, p in zip(named, likely, strict=True)]
 
     def _picture(self, word: str, vector: Vectors, own: list[int], other: list[int]) -> list[dict[str, Any]]:
         """Lay both neighbourhoods out in the plane: the two principal components of their vectors in the space."""
@@ -98,6 +89,11 @@ class Lookup:
             {"side": side, "word": spelt, "x": round(float(x), 4), "y": round(float(y), 4), "self": not i}
             for i, ((side, spelt), (x, y)) in enumerate(zip(points, project_to_plane(vectors), strict=True))
         ]
+
+
+def listed(found: Neighbours) -> list[tuple[int, float]]:
+    """Return the rows and scores that were found for a single query."""
+    return list(zip(found.indices[0].tolist(), found.scores[0].tolist(), strict=True))
 
 
 def named_rows(language: Embeddings, found: list[tuple[int, float]]) -> list[dict[str, Any]]:
