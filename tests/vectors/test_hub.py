@@ -141,7 +141,7 @@ def test_one_file_of_several(cache: Path, run_bilex: Bilex) -> None:  # noqa: F8
     assert_error_line(run_bilex("fetch", "someone/none"), "no vectors")
     assert_error_line(run_bilex("fetch", "someone/several/c.vec"), "no such file")
     assert_error_line(run_bilex("fetch", "nobody/nothing"), "cannot be fetched")
-    assert_error_line(run_bilex("fetch", "../etc"), "no name of the hub")
+    assert_error_line(run_bilex("fetch", "../etc"), "not a name of the hub")
     outcome = run_bilex("fetch", "someone/several/b.vec")
     assert outcome.code == 0 and "hf://someone/several/b.vec" in outcome.out
     assert bilex.load("hf://someone/several/b.vec").words == ("b",)

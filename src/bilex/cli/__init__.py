@@ -127,7 +127,8 @@ def run(arguments: list[str] | None = None) -> int:
         warnings.simplefilter("always", BilexWarning)
         warnings.showwarning = show_warning
         try:
-            return bilex.main(args=arguments, prog_name="bilex", standalone_mode=False) or DONE
+            command = ["bilex", *(sys.argv[1:] if arguments is None else arguments)]  # for reports, and to go on
+            return bilex.main(args=arguments, prog_name="bilex", standalone_mode=False, obj=command) or DONE
         except click.ClickException as error:
             where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "bilex"
             return print_error(f"{error.format_message()} (see `{where} --help`)", WRONG_USAGE)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bilex.cli.induce import read_side
-from bilex.cli.options import command_line, force_option, json_text, limit_option, output_options, print_json
+from bilex.cli.options import force_option, json_text, limit_option, output_options, print_json
 from bilex.errors import BilexWarning
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def align(
         engine = find_engine("local", progress=reporter.rows)
         aligned = learn(*sides, engine=engine)
         moved = aligned.moved(words, engine=engine)
-        info = {"version": __version__, "command": command_line(context), "inputs": inputs, **aligned.figures()}
+        info = {"version": __version__, "command": context.obj, "inputs": inputs, **aligned.figures()}
         names = (aligned.source.name, aligned.target.name)
         if not all(names) or names[0].lower() == names[1].lower():
             names = ("a", "b")

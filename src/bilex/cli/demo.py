@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bilex.cli.induce import verdict_lines
-from bilex.cli.options import command_line, force_option, output_options, print_json, report_option
+from bilex.cli.options import force_option, output_options, print_json, report_option
 from bilex.cli.terminal import echo
 from bilex.numerics.formatting import format_percent
 
@@ -53,7 +53,7 @@ def demo(output: str, force: bool, report: bool, as_json: bool, quiet: bool) -> 
         say("learning from the words that both spell the same (the first time, numba compiles the kernels)")
         with show_progress(quiet or as_json) as reporter:
             run = induce(source, target, "identical", reporter=reporter)
-        run.info["command"] = command_line(click.get_current_context())
+        run.info["command"] = click.get_current_context().obj
         if report:
             write_report(run, folder / REPORT, name=output)
         run.write(folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,7 +70,7 @@ def reproduce(
 
     with wrong_usage():
         options = Options(**choices)
-    with grid_progress(f"bilex reproduce {name}", output, name, quiet or as_json) as reporter:
+    with grid_progress(output, name, quiet or as_json) as reporter:
         outcome = run(name, data, output, layout=layout, options=options, limit=limit, reporter=reporter)
     print_outcome(outcome, {"experiment": name, "data": data}, as_json, quiet)
 
@@ -96,17 +97,18 @@ def sweep(config: str, output: str, as_json: bool, quiet: bool) -> None:
     from bilex.experiments.sweep import read_sweep
 
     grid = read_sweep(config)
-    with grid_progress(f"bilex sweep {config}", output, grid.name, quiet or as_json) as reporter:
+    with grid_progress(output, grid.name, quiet or as_json) as reporter:
         outcome = run_experiment(grid.name, grid.cells(), grid.report, output, reporter=reporter)
     print_outcome(outcome, {"config": config}, as_json, quiet)
 
 
 @contextlib.contextmanager
-def grid_progress(command: str, output: str, name: str, quiet: bool) -> Iterator[Reporter]:
+def grid_progress(output: str, name: str, quiet: bool) -> Iterator[Reporter]:
     """Show the progress of a grid on the terminal; an interruption tells how to continue."""
     from bilex.runs.progress import show_progress
 
     log = Path(output) / f"{name}.jsonl"
+    command = shlex.join(click.get_current_context().obj)
     how_to_resume = f"finished cells are kept in {log}, run `{command}` again to go on"
     exit_message.set_checkpoint(log, how_to_resume, written=False)
     with show_progress(quiet) as reporter:
@@ -159,7 +161,6 @@ def benchmark(suite: str, data: str, output: str, limit: int, as_json: bool, qui
     """
     from bilex.experiments.benchmark import run_benchmark
 
-    command = f"bilex benchmark {suite} --data {data}"
-    with grid_progress(command, output, Path(suite).stem, quiet or as_json) as reporter:
+    with grid_progress(output, Path(suite).stem, quiet or as_json) as reporter:
         outcome = run_benchmark(suite, data, output, limit=limit, reporter=reporter, **choices)
     print_outcome(outcome, {"suite": suite, "data": data}, as_json, quiet)

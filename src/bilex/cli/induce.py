@@ -159,8 +159,7 @@ def new_job(context: click.Context) -> Job:
     method = find_method(given["method"]).with_changes(shared.method_changes(context))
     for language in filter(None, lemma_languages(method.lemmas, (short_name(given["src"]), short_name(given["trg"])))):
         lemmatise(["a"], language)  # an error if there are none, before anything else takes time
-    parts: dict[str, Any] = {**given, "method": method, "folder": str(Path.cwd())}
-    parts["command"] = shared.command_line(context)
+    parts: dict[str, Any] = {**given, "method": method, "folder": str(Path.cwd()), "command": context.obj}
     return Job(**{field.name: parts[field.name] for field in fields(Job)})
 
 

@@ -93,16 +93,15 @@ def induce_many(
             check_seed(seed)
             estimate_run((next(iter(files.values())), files[name]), given["limit"], method, None)
         sides = {n: replace(read_side(path, given["limit"], reporter), name=n) for n, path in files.items()}
-        command = shared.command_line(context)
 
         def write(run: Run) -> None:
-            write_run(run, folder, command, engine if given["report"] else None)
+            write_run(run, folder, context.obj, engine if given["report"] else None)
             if vectors and run.source.name == next(iter(files)):
                 write_hub_vectors(run, folder, vectors)
 
         many = learn_all(sides, starts, method, each=write, engine=engine, reporter=reporter)
         reporter.stage("writing")
-        summary = {"command": command, **many.summary()}
+        summary = {"command": context.obj, **many.summary()}
         write_summary(folder, many, summary)
     shared.print_result({"directory": place, **summary}, many_summary_lines(summary, place), as_json, quiet)
     context.exit(exit_code([pair["verdict"] for pair in summary["pairs"]], given["strict"]))

@@ -127,20 +127,6 @@ def check_value(context: click.Context, parameter: click.Parameter, value: Any) 
     return value
 
 
-def command_line(context: click.Context) -> list[str]:
-    """Return the command so that it can be repeated: its arguments, and the options that were given."""
-    given = [p for p in context.command.params if p.name and is_given(context, p.name)]
-    words = ["bilex", str(context.info_name)]
-    for parameter in sorted(given, key=lambda parameter: isinstance(parameter, click.Option)):
-        value = context.params[str(parameter.name)]
-        if isinstance(parameter, click.Option) and parameter.is_flag:
-            words.append(parameter.opts[-1] if value else parameter.secondary_opts[-1])
-            continue
-        for one in value if isinstance(value, tuple) else (value,):
-            words += [parameter.opts[-1], str(one)] if isinstance(parameter, click.Option) else [str(one)]
-    return words
-
-
 def is_given(context: click.Context, name: str) -> bool:
     """Check whether a parameter was on the command line."""
     return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
