@@ -17,7 +17,7 @@ from bilex.cli.estimate import measure_memory
 from bilex.cli.interrupts import install_signal_handlers
 from bilex.cli.terminal import echo, open_streams
 from bilex.runs import checkpoints
-from tests.cli.helpers import COMMAND, Bilex, environment
+from tests.cli.helpers import COMMAND, Bilex, Outcome, assert_error_line, environment
 
 ODD = os.fsdecode(b"n\xff\xe4")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system refuses such names")
@@ -67,6 +67,22 @@ def test_closed_streams_are_not_taken_by_files(made: Path) -> None:
     command = [*COMMAND, "translate", str(made / "run"), "s1", "unknown"]
     done = subprocess.run(["/bin/sh", "-c", '"$@" <&- >&- 2>&-', "sh", *command], timeout=60, check=False)
     assert done.returncode == 0
+
+
+def test_a_system_without_free_file_numbers_is_not_blamed_on_the_run(made: Path) -> None:
+    """A damaged run is made again; this one is whole."""
+    command = [*COMMAND, "translate", str(made / "run"), "s1", "--retrieval", "csls"]
+    limited = ["/bin/sh", "-c", 'ulimit -n 10; "$@"', "sh", *command]
+    done = subprocess.run(limited, capture_output=True, text=True, timeout=60, check=False)
+    assert_error_line(Outcome(done.returncode, done.stdout, done.stderr), "Too many open files")
+
+
+def test_a_current_folder_that_was_removed(bilex: Bilex, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = work / "src.vec", work / "trg.vec"
+    (work / "gone").mkdir()
+    monkeypatch.chdir(work / "gone")
+    (work / "gone").rmdir()
+    assert_error_line(bilex("induce", source, target, "-o", "new", "--quiet"), "current folder")
 
 
 def test_streams_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:

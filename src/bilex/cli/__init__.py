@@ -152,6 +152,8 @@ def report_error(error: BaseException) -> int:
         case BrokenPipeError():  # the reader of our output went away, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return ERROR
+        case FileNotFoundError(filename=None):  # of the path that another one is relative to
+            message = "the current folder does not exist any more; change to another one"
         case OSError():
             message = f"{error.filename or 'output'}: {error.strerror or error}{exit_message.after_error()}"
         case MemoryError():

@@ -33,7 +33,7 @@ from bilex.files.ownership import (
     file_sha256,
     output_path,
 )
-from bilex.files.streams import refuse_special_file
+from bilex.files.streams import reading_failed, refuse_special_file
 from bilex.files.tensors import atomic_write_tensors, map_tensor, safetensors_header, unpack_words, words_are_short
 
 MANIFEST_FORMAT = 1
@@ -157,7 +157,9 @@ def read_candidates(folder: Path, info: dict[str, Any], words: tuple[int, int]) 
         )
         rows = np.repeat(np.arange(words[0]), np.diff(pointers)) if valid else pointers
         valid = valid and bool((np.diff(rows * np.int64(words[1]) + targets) > 0).all())
-    except (SafetensorError, OSError, ValueError, KeyError, IndexError):
+    except OSError as error:
+        raise reading_failed(path, error) from None
+    except (SafetensorError, ValueError, KeyError, IndexError):
         valid = False
     if not valid:
         raise InputError(path, "these are not the candidates of this run", "run `bilex induce` again")
@@ -202,7 +204,9 @@ def map_model(folder: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
             names = dict(json.loads((file.metadata() or {}).get("names", "{}")))
         wanted = [name for name in TENSORS if name in header or name != OPTIONAL_TENSOR]
         tensors = {name: np.require(map_tensor(path, header[name], offset), requirements="A") for name in wanted}
-    except (SafetensorError, OSError, ValueError, TypeError, KeyError, RecursionError):
+    except OSError as error:
+        raise reading_failed(path, error) from None
+    except (SafetensorError, ValueError, TypeError, KeyError, RecursionError):
         raise InputError(path, "this is not a model of bilex", "run `bilex induce` again") from None
     for name in tensors:
         if not fits(name, tensors):

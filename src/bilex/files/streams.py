@@ -95,7 +95,7 @@ class ByteStream:
             self._unread = self.head = self.read(HEAD_BYTES)
         except OSError as error:
             self._file.close()
-            raise _reading_failed(self.path, error) from None
+            raise reading_failed(self.path, error) from None
         except BaseException:
             self._file.close()
             raise
@@ -110,7 +110,7 @@ class ByteStream:
                 pieces.append(piece)
                 missing -= len(piece)
         except OSError as error:
-            raise _reading_failed(self.path, error) from None
+            raise reading_failed(self.path, error) from None
         return b"".join(pieces)
 
     @property
@@ -127,8 +127,9 @@ class ByteStream:
         self._file.close()
 
 
-def _reading_failed(path: str, error: OSError) -> InputError:
-    return InputError(path, f"reading failed ({error.strerror})", "check the disk and try again")
+def reading_failed(path: str | os.PathLike[str], error: OSError) -> InputError:
+    """Return the error for a file that the system cannot read."""
+    return InputError(path, f"reading failed ({error.strerror or error})", "check the disk and try again")
 
 
 def _open_file(path: str, plain_file: bool) -> io.BufferedReader:
