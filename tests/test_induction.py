@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -272,3 +273,32 @@ def test_vectors_may_be_normalised_in_their_place(languages: Languages, same: bo
     run = bilex.induce(source, target, pairs, "ruder2018", max_rank=100, overwrite=True)
     assert run.lexicon.to_tsv() == kept.lexicon.to_tsv()
     assert (run.source.vectors is source.vectors) is not same
+
+
+untyped: Any = bilex
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda run: untyped.induce(run.source, run.target, method=5),
+        lambda run: untyped.induce(run.source, run.target, engine="torch"),
+        lambda run: untyped.induce_many([run.source, run.target, run.source]),
+        lambda run: untyped.align(run.source, 5),
+        lambda run: run.evaluate([("house",)]),
+        lambda run: run.evaluate({"house": "maison"}),
+        lambda run: run.similarity([("house", "maison")]),
+        lambda run: run.similarity([("house", "maison", "3.5")]),
+    ],
+)
+def test_arguments_of_another_type_are_explained(run: bilex.Run, use: Callable[[Any], object]) -> None:
+    with pytest.raises(BilexError):
+        use(run)
+
+
+def test_files_can_be_aligned_and_learnt_together(tmp_path: Path, languages: Languages) -> None:
+    paths = [tmp_path / f"{name}.vec" for name in "abc"]
+    for path in paths:
+        languages.source.save(path)
+    assert len(bilex.align(paths[0], str(paths[1])).source) == len(languages.source)
+    assert bilex.induce_many({path.stem: path for path in paths}, max_iterations=1).runs

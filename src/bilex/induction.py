@@ -19,7 +19,7 @@ from bilex.runs.prepared import Prepared, prepare
 from bilex.runs.progress import notebook_progress
 from bilex.runs.run import Run
 from bilex.runs.summary import summarise_run
-from bilex.search.engine import Engine
+from bilex.search.engine import Engine, check_engine
 from bilex.search.local import LocalEngine
 from bilex.seeds.seed import IDENTICAL, UNSUPERVISED, SeedLike, identical_rows
 from bilex.vectors.embeddings import Embeddings, load
@@ -84,7 +84,7 @@ def induce(
     chosen, started = find_method(method).with_changes(changes), time.perf_counter()
     source, target = (side if isinstance(side, Embeddings) else load(side) for side in (source, target))
     with notebook_progress() if reporter is None else nullcontext(reporter) as shown:
-        engine = engine or LocalEngine(progress=shown.rows)
+        engine = LocalEngine(progress=shown.rows) if engine is None else check_engine(engine)
         if isinstance(seed, str) and seed == UNSUPERVISED:
             shown.stage("looking for a start")
         prepared = prepare(source, target, seed, chosen, kept, forbidden, overwrite=overwrite)

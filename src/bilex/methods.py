@@ -326,6 +326,8 @@ def find_method(method: str | Method) -> Method:
     """Return the method of that name or in that TOML file; a `Method` is returned as it is."""
     if isinstance(method, Method):
         return method
+    if not isinstance(method, str):
+        raise BilexError(f"{method!r} is no method; give a name or a Method")
     if method in METHODS:
         return METHODS[method]
     if method.endswith(".toml"):

@@ -7,6 +7,7 @@ so a word's change is measured against the words of about its frequency: how far
 units of their spread.
 """
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from bilex.numerics.rows import apply, unit
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine
 from bilex.search.local import LocalEngine
-from bilex.vectors.embeddings import Embeddings
+from bilex.vectors.embeddings import Embeddings, load
 from bilex.vectors.hints import shared_words_hint
 
 PARTS = 5
@@ -80,8 +81,8 @@ class Alignment:
 
 
 def align(
-    source: Embeddings,
-    target: Embeddings,
+    source: Embeddings | str | os.PathLike[str],
+    target: Embeddings | str | os.PathLike[str],
     *,
     normalise: str = "unit,centre,unit",
     engine: Engine | None = None,
@@ -91,8 +92,8 @@ def align(
     Parameters
     ----------
     source, target
-        The word vectors of two models or periods, most frequent word first, as `bilex.load` returns them. Their
-        dimensions may differ.
+        The word vectors of two models or periods, most frequent word first, or their files. Their dimensions may
+        differ.
     normalise
         The steps of `Embeddings.normalise`, applied to both.
     engine
@@ -103,7 +104,7 @@ def align(
     Alignment
         The mapped vectors, the map, how well it fits, and the words that moved.
     """
-    source, target = source.normalise(normalise), target.normalise(normalise)
+    source, target = load(source).normalise(normalise), load(target).normalise(normalise)
     words = tuple(word for word in source.words if word in target)
     if len(words) < MIN_SHARED:
         problem = f"the two models share {len(words)} words{shared_words_hint(source.words, target.words)}"

@@ -99,6 +99,14 @@ class SimilarityScore(ShownFigures):
         }
 
 
+def check_scored_pair(triple: SimilarityPair) -> SimilarityPair:
+    """Return two terms and their score; raise if they are something else."""
+    match triple:
+        case (str(), str(), int() | float() | np.number()):
+            return triple
+    raise BilexError(f"{triple!r} is no pair with a score; give triples, as in [('house', 'maison', 3.5), ...]")
+
+
 def evaluate_similarity(
     direction: Direction,
     pairs: str | os.PathLike[str] | Sequence[SimilarityPair],
@@ -116,7 +124,7 @@ def evaluate_similarity(
     gold, cosines = array("d"), array("d")
     composed = folded = foldable = 0
     missing: dict[str, None] = {}
-    for ours, theirs, score in triples:
+    for ours, theirs, score in map(check_scored_pair, triples):
         first, second = left.find(ours, fold_case), right.find(theirs, fold_case)
         gold.append(score)
         if first is not None and second is not None:

@@ -35,6 +35,7 @@ from bilex.numerics.types import Indices
 from bilex.search.engine import Engine
 from bilex.search.space import SharedSpace
 from bilex.seeds.dictionaries import read_pairs
+from bilex.seeds.seed import check_pairs
 from bilex.vectors.embeddings import Embeddings
 from bilex.vectors.hints import coverage_hint, warn_if_little_is_known
 
@@ -54,7 +55,7 @@ def read_gold(gold: Gold, source: Embeddings, target: Embeddings) -> tuple[Seque
     """Return the pairs of a gold dictionary of two languages, and its name for messages."""
     if isinstance(gold, str | os.PathLike):
         return read_pairs(gold, (source.name, target.name)), os.fspath(gold)
-    return gold, "the gold dictionary"
+    return check_pairs(gold), "the gold dictionary"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

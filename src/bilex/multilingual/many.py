@@ -5,6 +5,7 @@ two other languages that have the same partner in the hub are the seed of their 
 so a cycle through three of them can fail to close, which puts an entry in doubt (`bilex.multilingual.cycles`).
 """
 
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -23,7 +24,7 @@ from bilex.numerics.rows import apply
 from bilex.runs.run import Run
 from bilex.search.engine import Engine
 from bilex.seeds.seed import IDENTICAL, GuessedPairs, SeedLike
-from bilex.vectors.embeddings import Embeddings
+from bilex.vectors.embeddings import Embeddings, load
 from bilex.version import __version__
 
 LanguagePair = tuple[str, str]
@@ -73,7 +74,7 @@ class Many:
 
 
 def induce_many(
-    languages: Mapping[str, Embeddings],
+    languages: Mapping[str, Embeddings | str | os.PathLike[str]],
     seeds: SeedLike | Mapping[str, SeedLike] = IDENTICAL,
     method: str | Method = DEFAULT_METHOD,
     *,
@@ -88,7 +89,7 @@ def induce_many(
     Parameters
     ----------
     languages
-        The vectors of each language by its name; three languages or more.
+        The vectors of each language, or their file, by its name; three languages or more.
     seeds
         The seed of the pairs with the hub, or one for each other language by its name (`identical` where there is
         none); see `bilex.induce`. In pairs of words the hub's comes first.
@@ -106,10 +107,13 @@ def induce_many(
     Many
         The lexicons, and how they agree. A pair without any match is left out, with a warning.
     """
+    if not isinstance(languages, Mapping):
+        raise BilexError("give the vectors of each language by its name, as in {'en': 'en.vec', ...}")
     hub = next(iter(languages), "") if hub is None else hub
-    check_languages(languages, hub)
-    many = Many(hub, (hub, *(name for name in languages if name != hub)))
-    sides = {name: replace(languages[name], name=name) for name in many.languages}
+    loaded = {name: load(vectors) for name, vectors in languages.items()}
+    check_languages(loaded, hub)
+    many = Many(hub, (hub, *(name for name in loaded if name != hub)))
+    sides = {name: replace(loaded[name], name=name) for name in many.languages}
     given = seeds_by_name(seeds, many.languages[1:])
     for pair in combinations(many.languages, 2):
         if reporter is not None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from bilex.errors import BilexError
 from bilex.numerics.types import Floats, Indices, Vectors
 
 Progress = Callable[[int, int], None]
@@ -39,6 +40,13 @@ class Engine(Protocol):
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
         ...
+
+
+def check_engine(engine: Engine) -> Engine:
+    """Return an engine; raise if it is something else, as its name."""
+    if not hasattr(engine, "top_k_both"):
+        raise BilexError(f"{engine!r} is no engine; make one with bilex.search.engines.find_engine, or leave it out")
+    return engine
 
 
 def check_k(k: int, targets: Vectors | None = None) -> None:
