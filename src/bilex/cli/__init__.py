@@ -107,7 +107,17 @@ def main(arguments: list[str] | None = None) -> None:
                 stream.flush()
         os._exit(code)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while Python ends shows no traceback
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        code = code or report_error(error)
+        discard_output()  # Python would try again, and end with a code of its own
     sys.exit(code)
+
+
+def discard_output() -> None:
+    """Let what is still written to stdout go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def keep_freed_memory() -> None:
@@ -150,7 +160,7 @@ def report_error(error: BaseException) -> int:
         case BilexError() | BilexWarning():
             message = f"{error}{exit_message.after_error()}"
         case BrokenPipeError():  # the reader of our output went away, as `head` does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            discard_output()
             return ERROR
         case FileNotFoundError(filename=None):  # of the path that another one is relative to
             message = "the current folder does not exist any more; change to another one"
