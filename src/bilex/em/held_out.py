@@ -30,7 +30,7 @@ from bilex.model.theta import MappedWords, Theta
 from bilex.numerics.types import Vectors
 from bilex.search.reuse import ReusingEngine
 from bilex.search.space import CROWDING_NEIGHBOURS
-from bilex.seeds.coupling import SIZES, couple, couple_parts
+from bilex.seeds.coupling import COUPLINGS, SIZES, couple, couple_parts
 from bilex.seeds.seed import UNSUPERVISED, Seed
 
 MIN_WORDS_TO_SPLIT = 500  # source words of a seed: enough to hold some out
@@ -214,8 +214,10 @@ def fit_from_elsewhere(training: Training, fitted: FittedMethod, seed: Seed, ide
     so far may be partly right, and join them. What was fitted stays, if the model likes it best.
     """
     method = fitted.method.with_changes({"supervision": "start"})
-    training.context.reporter.stage("coupling parts of the words")
-    parts = [RowPairs(*pairs) for pairs in couple_parts(training.source, training.target)]
+    parts = list[RowPairs]()
+    for pairs in couple_parts(training.source, training.target):
+        training.context.reporter.stage(f"coupling parts of the words: {len(parts) + 1} of {COUPLINGS}")
+        parts.append(RowPairs(*pairs))
     starts = dict(in_common(parts, "couplings", len(training.target)))
     if len(identical):
         starts["words spelt the same"] = identical
