@@ -14,7 +14,7 @@ import numpy as np
 from bilex.em.context import Context, Iteration, State
 from bilex.em.e_steps import E_STEPS, EStepResult, nearest_targets
 from bilex.errors import BilexError
-from bilex.matching.graph import Matching, RowPairs
+from bilex.matching.graph import Graph, Matching, RowPairs
 from bilex.methods import EStepConfig, Method, StoppingConfig
 from bilex.model.pair_weights import PairWeights
 from bilex.model.prior import Prior
@@ -155,22 +155,32 @@ def fit(
     pairs = source[seed.source], target[seed.target]
     frequent, e_step = slice(method.e_step.max_rank), method.e_step
     start = State(Theta.from_pairs(*pairs, method.map), None, ())
+    constant = None if method.supervision == "start" else pairs
+
+    def run(start: State, prior: Prior) -> Fit:
+        return run_em(start, source[frequent], target[frequent], method, allowed(prior), context, constant)
+
+    def allowed(prior: Prior) -> Prior:
+        return (prior.keeping(seed) if method.supervision == "fixed" else prior).among_frequent(e_step.max_rank)
+
     # Decisions come in where EM ends without them: a start with them would lead elsewhere, for reasons of its own.
-    for stage in [prior.undecided, prior] if prior.settled else [prior]:
-        found = run_em(
-            start,
-            source[frequent],
-            target[frequent],
-            method,
-            (stage.keeping(seed) if method.supervision == "fixed" else stage).among_frequent(e_step.max_rank),
-            context,
-            None if method.supervision == "start" else pairs,
-        )
-        start = State(found.theta, found.matching, ())
+    found = run(start, prior.undecided)
+    if prior.settled and method.evidence and not method.certain_seed:
+        # the last round fits the maps to them; more iterations would change other pairs too
+        found = replace(found, matching=settle_pairs(found.matching, allowed(prior), (len(source), len(target))))
+    elif prior.settled:
+        found = run(State(found.theta, found.matching, ()), prior)
     beyond = max(len(source), len(target)) > (e_step.max_rank or math.inf)
     if method.evidence or not (e_step.match_all and beyond and len(found.matching)):
         return found
     return replace(found, matching=best_matching(MappedWords(found.theta, source, target), prior, e_step, context))
+
+
+def settle_pairs(matching: Matching, prior: Prior, shape: tuple[int, int]) -> Matching:
+    """Put the kept pairs into a matching, and leave out the forbidden ones and what the kept ones exclude."""
+    graph = Graph.from_edges(matching.source, matching.target, np.ones(len(matching)), shape)
+    left = prior.apply(graph)
+    return prior.complete(replace(matching, source=left.rows, target=left.indices), np.ones(len(prior.kept)))
 
 
 def fit_seed_only(source: Vectors, target: Vectors, seed: RowPairs, method: Method, context: Context) -> Fit:

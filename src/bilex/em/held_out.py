@@ -215,9 +215,9 @@ def fit_from_elsewhere(training: Training, fitted: FittedMethod, seed: Seed, ide
     """
     method = fitted.method.with_changes({"supervision": "start"})
     parts = list[RowPairs]()
-    for pairs in couple_parts(training.source, training.target):
-        training.context.reporter.stage(f"coupling parts of the words: {len(parts) + 1} of {COUPLINGS}")
-        parts.append(RowPairs(*pairs))
+    for found in couple_parts(training.source, training.target):
+        parts.append(RowPairs(*found))
+        training.context.reporter.stage(f"coupling parts of the words: {len(parts)} of {COUPLINGS}")
     starts = dict(in_common(parts, "couplings", len(training.target)))
     if len(identical):
         starts["words spelt the same"] = identical

@@ -168,7 +168,8 @@ def from_review(path: str, source: Embeddings, target: Embeddings) -> Seed:
     reviewed = read_reviewed(path)
     settled: dict[str, Any] = {"kept": tuple(reviewed.kept), "forbidden": tuple(reviewed.forbidden)}
     if (seed := seed_of_run(Path(path).parent)) is not None:
-        found, wrong = find_seed(seed, source, target), set(reviewed.forbidden)
+        found = find_seed(seed, source, target)
+        wrong = set(reviewed.forbidden) if found.is_dictionary else set()  # others only start, where they did before
         names = ((source.words[s], target.words[t]) for s, t in zip(found.source, found.target, strict=True))
         right = np.array([pair not in wrong for pair in names], bool)
         if right.any():
