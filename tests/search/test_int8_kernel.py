@@ -11,6 +11,7 @@ from numba import config
 
 from bilex.numerics.types import Vectors
 from bilex.search import int8_kernel as int8
+from bilex.search import rounding_kernel as rounding
 from bilex.search.filters import Float32Filter, Int8Filter, choose_filter
 from bilex.search.local import empty_lists
 
@@ -50,7 +51,7 @@ def rows(seed: int, n: int, dimension: int, scale: float = 1.0) -> Vectors:
 def rounded_rows(vectors: Vectors) -> tuple[np.ndarray, Vectors, np.ndarray]:
     codes, facts = np.empty(vectors.shape, np.int8), np.empty((4, len(vectors)), np.float32)
     totals = np.empty(len(vectors), np.int32)
-    int8.quantise(vectors, codes, facts, totals)
+    rounding.quantise(vectors, codes, facts, totals)
     return codes, facts, totals
 
 
@@ -71,8 +72,8 @@ def test_quantise_measures_its_error() -> None:
 def test_products_are_exact_and_compared_with_both_levels(n: int, m: int, dimension: int) -> None:
     rng = np.random.default_rng(2)
     queries, targets = rows(3, n, dimension), rows(4, m, dimension)
-    tiles = int8.prepare_targets(targets)
-    shifted = int8.prepare_queries(queries, tiles).shifted
+    tiles = rounding.prepare_targets(targets)
+    shifted = rounding.prepare_queries(queries, tiles).shifted
     q, t, scales = rounded_rows(queries)[0], rounded_rows(targets)[0], rounded_rows(targets)[1][0]
     scores = (q.astype(int) @ t.T.astype(int)).astype(np.float32) * scales
     for start in range(0, n, int8.ROWS):
@@ -92,9 +93,9 @@ def test_products_are_exact_and_compared_with_both_levels(n: int, m: int, dimens
 def test_the_error_margin_is_above_every_error() -> None:
     for seed, scale in ((3, 1.0), (4, 1e-6), (5, 1e6)):
         queries, targets = rows(seed, 40, 60, scale), rows(seed + 10, 80, 60)
-        tiles = int8.prepare_targets(targets)
+        tiles = rounding.prepare_targets(targets)
         (q, facts, _), (t, target_facts, _) = rounded_rows(queries), rounded_rows(targets)
-        slack = int8.prepare_queries(queries, tiles).slack
+        slack = rounding.prepare_queries(queries, tiles).slack
         near = (q.astype(int) @ t.T.astype(int)) * facts[0].astype(float)[:, None] * target_facts[0].astype(float)
         errors = np.abs(queries.astype(float) @ targets.T.astype(float) - near)
         sizes = np.linalg.norm(queries.astype(float), axis=1) * np.linalg.norm(targets, axis=1).max()

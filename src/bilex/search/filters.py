@@ -15,7 +15,10 @@ import numpy as np
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search import int8_kernel
 from bilex.search.index import slack_factor
+from bilex.search.rounding_kernel import WIDTH, prepare_queries, prepare_targets
 from bilex.search.topk_kernel import Lists, count_block, row_norms, scan_block
+
+MIN_QUERIES = 64  # rounding the targets takes longer than the float32 products of fewer queries
 
 
 @dataclass(frozen=True)
@@ -75,14 +78,14 @@ class Int8Filter:
     """Compares all targets with blocks of queries, by products of 8-bit integers."""
 
     def __init__(self, targets: Vectors, block: int) -> None:
-        self.targets, self.tiles = targets, int8_kernel.prepare_targets(targets)
-        self.strips = strips_of(targets, -(-block // int8_kernel.WIDTH) * int8_kernel.WIDTH)
+        self.targets, self.tiles = targets, prepare_targets(targets)
+        self.strips = strips_of(targets, -(-block // WIDTH) * WIDTH)
 
     def scan(self, queries: Vectors, first: int, of_queries: Lists, of_targets: Lists, strips: Iterable[Strip]) -> None:
         """Compare the targets with a block of queries, and merge the scores into the best of both."""
-        rounded, width = int8_kernel.prepare_queries(queries, self.tiles), int8_kernel.WIDTH
+        rounded = prepare_queries(queries, self.tiles)
         for strip in strips:
-            chunks = (strip.start // width, -(-strip.stop // width))
+            chunks = (strip.start // WIDTH, -(-strip.stop // WIDTH))
             with strip.lock:
                 int8_kernel.scan_tiles(
                     queries, self.targets, rounded, self.tiles, chunks, first, of_queries, of_targets
@@ -92,7 +95,8 @@ class Int8Filter:
 def choose_filter(queries: Vectors, targets: Vectors, block: int) -> Float32Filter | Int8Filter:
     """Return the fastest filter that this machine and these vectors allow."""
     wanted = os.environ.get("BILEX_INT8", "1") != "0" and int8_kernel.available()
-    if wanted and len(targets) >= int8_kernel.WIDTH and in_int8_range(queries) and in_int8_range(targets):
+    enough = len(queries) >= MIN_QUERIES and len(targets) >= WIDTH
+    if wanted and enough and in_int8_range(queries) and in_int8_range(targets):
         return Int8Filter(targets, block)
     return Float32Filter(targets, block)
 

@@ -12,51 +12,24 @@ A tile of products never leaves the registers: it is compared there with each qu
 bound among the tile's targets, and only the result, one bit for each target, is written to memory.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
 from bilex.numerics.compilation import config, intrinsic, njit, target_features, types
-from bilex.numerics.types import Floats, Vectors
-from bilex.search.topk_kernel import Lists, dot, insert
+from bilex.numerics.types import Floats, Indices, Vectors
+from bilex.search.rounding_kernel import GROUPS, ROUND_UP, ROWS, WIDTH, Bytes, RoundedQueries, Tiles
+from bilex.search.topk_kernel import Lists, four_dots, insert
 
-ROWS = 6  # queries in a tile: 6 × 4 accumulators, 4 targets' registers and 1 query's fit into 32 registers
-GROUPS = 4
-WIDTH = 16 * GROUPS  # targets in a tile
-ROUND_UP = np.float32(1 + 2.0**-20)
-
+ALL_BITS = np.uint64(2**WIDTH - 1)
 INT32, INT64, FLOAT32 = ir.IntType(32), ir.IntType(64), ir.FloatType()
 INT32_LANES, BYTE_LANES, FLOAT_LANES = (
     ir.VectorType(INT32, 16),
     ir.VectorType(ir.IntType(8), 64),
     ir.VectorType(FLOAT32, 16),
 )
-
-Bytes = NDArray[np.uint8]
-
-
-class Tiles(NamedTuple):
-    """The targets in tiles.
-
-    `packed` has their integers in the layout of `pack_targets`, `starts` the start of each sum, which undoes the shift
-    of the queries by 128 (the instruction wants one side unsigned), `facts` those of `quantise`, and `bounds` the
-    largest rounding error and norm of each tile.
-    """
-
-    packed: NDArray[np.int8]
-    starts: NDArray[np.int32]
-    facts: Vectors
-    bounds: Vectors
-
-
-class RoundedQueries(NamedTuple):
-    """The queries' integers plus 128, their facts, and a bound on the float32 rounding of their levels."""
-
-    shifted: Bytes
-    facts: Vectors
-    slack: Floats
 
 
 def has_instruction() -> bool:
@@ -183,6 +156,24 @@ def tile(
     return types.void(*[types.intp] * 8), write_tile
 
 
+def type_lowest_bit(typing_context: Any, mask: Any) -> Any:
+    """Return the type of `lowest_bit` and what writes it: one instruction."""
+
+    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), write
+
+
+def lowest_bit_in_python(mask: int) -> int:
+    """Compute the same where numba is switched off."""
+    return (int(mask) & -int(mask)).bit_length() - 1
+
+
+# The place of the lowest bit that is set in a mask of 64 bits.
+lowest_bit: Any = lowest_bit_in_python if config.DISABLE_JIT else intrinsic(type_lowest_bit)
+
+
 @njit(cache=True, nogil=True)
 def compare_tile(
     shifted: Bytes, start: int, tiles: Tiles, chunk: int, levels: Vectors, masks: NDArray[np.uint64]
@@ -237,9 +228,11 @@ def scan_tiles(
     column_best, column_where = of_targets
     levels, masks = np.full(2 * ROWS + WIDTH, np.inf, np.float32), np.zeros((ROWS, 2), np.uint64)
     column_levels, errors = np.full(WIDTH, np.inf, np.float32), tiles.facts[2:]
+    four_rows, four_targets, scores = np.zeros(4, np.int64), np.zeros(4, np.int64), np.zeros(4)
     for chunk in range(chunks[0], chunks[1]):
         first = chunk * WIDTH
         count = min(WIDTH, targets.shape[0] - first)
+        used = ALL_BITS >> np.uint64(WIDTH - count)
         if column_best.shape[1] > 0:
             for j in range(count):
                 column_levels[j] = rounded_down(column_best[first + j, -1])
@@ -258,100 +251,38 @@ def scan_tiles(
                 levels[2 * ROWS + j] = column_levels[j] - margin
             compare_tile(shifted, start, tiles, chunk, levels, masks)
             for i in range(rows):
-                if (masks[i, 0] | masks[i, 1]) == 0:
-                    continue
-                row = start + i
-                for j in range(count):
-                    of_row, of_column = bit_is_set(masks[i, 0], j), bit_is_set(masks[i, 1], j)
-                    if of_row or of_column:
-                        score = dot(queries[row], targets[first + j])
-                        if of_row:
+                row, bits = start + i, (masks[i, 0] | masks[i, 1]) & used
+                four_rows[:] = row
+                while bits != 0:
+                    found, bits = take_bits(bits, first, four_targets)
+                    four_dots(queries, targets, four_rows, four_targets, scores)
+                    for number in range(found):
+                        j, score = four_targets[number] - first, scores[number]
+                        if bit_is_set(masks[i, 0], j) and score >= best[row, -1]:
                             insert(score, first + j, best[row], where[row])
-                        if of_column and insert(
-                            score, first_query + row, column_best[first + j], column_where[first + j]
-                        ):
+                        if bit_is_set(masks[i, 1], j) and score >= column_best[first + j, -1]:
+                            insert(score, first_query + row, column_best[first + j], column_where[first + j])
                             column_levels[j] = rounded_down(column_best[first + j, -1])
+
+
+@njit(cache=True, nogil=True)
+def take_bits(bits: int, first: int, places: Indices) -> tuple[int, int]:
+    """Write down where the lowest bits are that are set, four or fewer; return how many there are, and the other bits.
+
+    The place of the lowest bit of a mask is `first`. If there are fewer than four, the last one is repeated.
+    """
+    found = 0
+    for place in range(places.size):
+        if bits != 0:
+            places[place] = first + lowest_bit(bits)
+            bits &= bits - np.uint64(1)
+            found += 1
+        else:
+            places[place] = places[place - 1]
+    return found, bits
 
 
 @njit(cache=True, nogil=True)
 def rounded_down(level: float) -> float:
     """Return a number that is below the level also in float32."""
     return level - abs(level) * 2.0**-20
-
-
-@njit(cache=True, nogil=True)
-def quantise(vectors: Vectors, codes: NDArray[np.int8], facts: Vectors, totals: NDArray[np.int32]) -> None:
-    """Round every row to integers from -127 to 127 and measure the error.
-
-    `facts` gets the scale, ‖rounded‖, ‖rounding error‖ and ‖vector‖, the norms rounded up; `totals` the sum of the
-    integers.
-    """
-    for row in range(vectors.shape[0]):
-        largest = 0.0
-        for column in range(vectors.shape[1]):
-            largest = max(largest, abs(np.float64(vectors[row, column])))
-        scale = np.float64(np.float32(largest / 127.0))
-        rounded, error, norm, total = 0.0, 0.0, 0.0, 0
-        for column in range(vectors.shape[1]):
-            value = np.float64(vectors[row, column])
-            code = 0
-            if scale > 0:
-                code = min(127, max(-127, int(np.rint(value / scale))))
-            codes[row, column] = code
-            total += code
-            near = code * scale
-            rounded += near * near
-            error += (value - near) * (value - near)
-            norm += value * value
-        facts[0, row] = scale
-        facts[1, row] = np.float32(np.sqrt(rounded)) * ROUND_UP
-        facts[2, row] = np.float32(np.sqrt(error)) * ROUND_UP
-        facts[3, row] = np.float32(np.sqrt(norm)) * ROUND_UP
-        totals[row] = total
-
-
-def prepare_targets(targets: Vectors) -> Tiles:
-    """Round the targets and lay them out in tiles."""
-    count, dimension = targets.shape
-    chunks = -(-count // WIDTH)
-    codes, totals = np.empty((count, dimension), np.int8), np.empty(count, np.int32)
-    facts = np.zeros((4, chunks * WIDTH), np.float32)
-    quantise(targets, codes, facts, totals)
-    starts = np.zeros(chunks * WIDTH, np.int32)
-    starts[:count] = -128 * totals
-    bounds = facts[2:].reshape(2, chunks, WIDTH).max(axis=2)
-    return Tiles(pack_targets(codes), starts, facts, bounds)
-
-
-def prepare_queries(queries: Vectors, tiles: Tiles) -> RoundedQueries:
-    """Round the queries to integers.
-
-    Their slack covers a few float32 roundings of terms no larger than these, and underflow below the constant.
-    """
-    facts, codes = np.empty((4, len(queries)), np.float32), np.empty(queries.shape, np.int8)
-    quantise(queries, codes, facts, np.empty(len(queries), np.int32))
-    shifted = aligned((-(-len(queries) // ROWS) * ROWS, tiles.packed.shape[1] * 4), np.uint8)
-    shifted[: len(queries), : queries.shape[1]] = codes.astype(np.int16) + 128
-    rounded, error, whole = tiles.facts[1:4].astype(np.float64).max(axis=1, initial=0.0)
-    terms = facts[1] * (rounded + error) + facts[2] * whole
-    return RoundedQueries(shifted, facts, np.asarray(terms * 2.0**-20 + 2.0**-100))
-
-
-def pack_targets(codes: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Arrange targets as the instruction wants them: 16 of them side by side, four dimensions at a time."""
-    n, dimension = codes.shape
-    quads = -(-dimension // 4)
-    groups = -(-n // WIDTH) * GROUPS
-    padded = np.zeros((groups * 16, quads * 4), np.int8)
-    padded[:n, :dimension] = codes
-    packed = aligned((groups, quads, 64), np.int8)
-    packed[:] = padded.reshape(groups, 16, quads, 4).transpose(0, 2, 1, 3).reshape(groups, quads, 64)
-    return packed
-
-
-def aligned(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
-    """Return an array of zeros that starts at a multiple of 64 bytes, as the vector loads need."""
-    size = int(np.prod(shape)) * np.dtype(kind).itemsize
-    room = np.zeros(size + 64, np.uint8)
-    start = -room.ctypes.data % 64
-    return room[start : start + size].view(kind).reshape(shape)
