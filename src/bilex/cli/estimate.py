@@ -19,7 +19,7 @@ import numpy as np
 from bilex.errors import BilexError
 from bilex.methods import Method
 from bilex.runs.costs import stage_seconds
-from bilex.search.engine import Engine
+from bilex.search.engine import MIN_QUERIES, Engine
 from bilex.vectors.readers import peek_shape
 
 BASE_MEMORY = 350e6  # bytes: Python, the libraries and the compiled kernels
@@ -102,7 +102,7 @@ def measure_search(engine: Engine, dimension: int, words: tuple[int, int]) -> fl
     counts = (min(SAMPLE_QUERIES, words[0]), min(SAMPLE_TARGETS, words[1]))
     random = np.random.default_rng(0)
     queries, targets = (random.standard_normal((count, dimension), np.float32) / dimension**0.5 for count in counts)
-    engine.top_k(queries[:8], targets, 1)  # loads the kernels
+    engine.top_k(queries[:MIN_QUERIES], targets, 1)  # loads the kernels
     started = time.perf_counter()
     engine.top_k(queries, targets, min(3, len(targets)))
     return (time.perf_counter() - started) / (len(queries) * len(targets))

@@ -108,6 +108,16 @@ def is_full(slots: Ints, vertex: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def cheapest_slot(bids: Ints, vertex: int) -> int:
+    """Return the slot of the lowest bid (`argmin` would make numba import SciPy, in every process)."""
+    found = 0
+    for slot in range(1, bids.shape[1]):
+        if bids[vertex, slot] < bids[vertex, found]:
+            found = slot
+    return found
+
+
+@njit(cache=True, nogil=True)
 def auction(
     indptr: Ints,
     ends_a: Ints,
@@ -126,7 +136,9 @@ def auction(
     sold. The result need not be optimal: `repair` does the rest.
     """
     bids, chosen = np.zeros(slots_b.shape, np.int64), np.zeros(indices.size, np.bool_)
-    waiting = np.repeat(np.arange(indptr.size - 2, -1, -1), slots_a.shape[1])  # a stack of the units of A
+    units = np.empty(slots_a.shape, np.int64)
+    units[:] = np.arange(slots_a.shape[0] - 1, -1, -1).reshape(-1, 1)
+    waiting = units.ravel()  # a stack of the units of A
     n_waiting, n_bids = waiting.size, 0
     while n_waiting > 0 and n_bids < max_bids:
         n_waiting -= 1
@@ -144,7 +156,7 @@ def auction(
             continue
         n_bids += 1
         b = indices[best_edge]
-        slot = bids[b].argmin()
+        slot = cheapest_slot(bids, b)
         loser = slots_b[b, slot]
         if loser >= 0:
             chosen[loser] = False
@@ -155,7 +167,7 @@ def auction(
         chosen[best_edge] = True
         fill_slot(slots_a, a, best_edge)
         if is_full(slots_b, b):
-            v[b] = bids[b].min()
+            v[b] = bids[b, cheapest_slot(bids, b)]
     return chosen
 
 
@@ -342,7 +354,9 @@ def solve_integers(
     slots_b = np.full((n_b, capacity_b), -1, np.int64)
     u = np.zeros(n_a, np.int64)
     v = prices.copy()
-    ends_a = np.repeat(np.arange(n_a), np.diff(indptr))
+    ends_a = np.empty(indices.size, np.int64)
+    for a in range(n_a):
+        ends_a[indptr[a] : indptr[a + 1]] = a
     max_bids = MAX_BIDS_PER_EDGE * (indices.size + n_a * capacity_a)
     chosen = auction(indptr, ends_a, indices, weights, slots_a, slots_b, v, epsilon, max_bids)
     state = SolverState(slots_a, slots_b, u, v, chosen)

@@ -18,6 +18,7 @@ try:
     from numba import config, types
     from numba.core import cgutils
     from numba.core.registry import cpu_target
+    from numba.core.runtime import rtsys
     from numba.extending import intrinsic
 except (ValueError, OSError, ImportError) as error:  # it reads its variables when it is imported; or ulimit -v
     problem = f"numba cannot start ({' '.join(str(error).split())[:100]})"
@@ -49,12 +50,19 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def tolerate_damage(kept: Any) -> None:
-    """Let a kernel be compiled again if its file is damaged, and used if the file cannot be written."""
+    """Let a kernel be compiled again if its file is damaged, and used if the file cannot be written.
+
+    A kernel that is on the disk needs only numba's runtime. By itself numba would first import all that it compiles
+    with, SciPy included, which takes longer than everything else before the first kernel runs.
+    """
     load, save = kept.load_overload, kept.save_overload
 
-    def load_if_whole(*arguments: Any) -> Any:
+    def load_if_whole(signature: Any, target: Any) -> Any:
+        with contextlib.suppress(Exception):  # what goes wrong here is not numba's fault, perhaps
+            rtsys.initialize(target)
+            return kept._load_overload(signature, target)
         try:
-            return load(*arguments)
+            return load(signature, target)
         except Exception:  # it is a pickle: anything can go wrong
             with contextlib.suppress(OSError):
                 kept.flush()

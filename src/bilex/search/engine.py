@@ -11,6 +11,7 @@ from typing import Protocol
 from bilex.errors import BilexError
 from bilex.numerics.types import Floats, Indices, Vectors
 
+MIN_QUERIES = 64  # fewer are searched without rounding the targets first, which takes longer than float32 products
 Progress = Callable[[int, int], None]
 """Receives (rows done, rows in all) after each block."""
 

@@ -14,11 +14,10 @@ import numpy as np
 
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search import int8_kernel
+from bilex.search.engine import MIN_QUERIES
 from bilex.search.index import slack_factor
 from bilex.search.rounding_kernel import WIDTH, prepare_queries, prepare_targets
 from bilex.search.topk_kernel import Lists, count_block, row_norms, scan_block
-
-MIN_QUERIES = 64  # rounding the targets takes longer than the float32 products of fewer queries
 
 
 @dataclass(frozen=True)

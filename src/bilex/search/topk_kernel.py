@@ -123,7 +123,7 @@ def dot(x: Vectors, y: Vectors) -> float:
 def four_dots(
     queries: Vectors, targets: Vectors, rows: Indices, columns: Indices, scores: Floats, start: int = 0
 ) -> None:
-    """Compute `dot` of ``queries[rows[e]]`` and ``targets[columns[e]]`` for four edges e from `start` on, side by side."""
+    """Compute `dot` of ``queries[rows[e]]`` and ``targets[columns[e]]`` for the four edges e from `start` on."""
     some, others = (start, start + 1, start + 2, start + 3), queries.shape[1] % 8
     of_queries = (rows[some[0]], rows[some[1]], rows[some[2]], rows[some[3]])
     of_targets = (columns[some[0]], columns[some[1]], columns[some[2]], columns[some[3]])
@@ -179,7 +179,9 @@ def scan_block(
     """
     best, where = of_queries
     column_best, column_where = of_targets
-    width, widest = scores.shape[1], slack.max()
+    width, widest = scores.shape[1], 0.0
+    for each in slack:  # `slack.max()` would make numba import SciPy, in every process
+        widest = max(widest, each)
     levels, two_sided = np.full(width, np.inf, np.float32), column_best.shape[1] > 0
     if two_sided:
         for column in range(width):
