@@ -266,7 +266,7 @@ def scan_tiles(
 
 
 @njit(cache=True, nogil=True)
-def take_bits(bits: int, first: int, places: Indices) -> tuple[int, int]:
+def take_bits(bits: np.uint64, first: int, places: Indices) -> tuple[int, np.uint64]:
     """Write down where the lowest bits are that are set, four or fewer; return how many there are, and the other bits.
 
     The place of the lowest bit of a mask is `first`. If there are fewer than four, the last one is repeated.
