@@ -73,12 +73,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--corpus", type=Path, metavar="FOLDER", help="where the fuzzer keeps what it has done so far")
     parser.add_argument("--executions", type=int, default=10**6, metavar="N", help="of each reader, in all its runs")
     parser.add_argument("--share", type=float, default=1.0, metavar="S", help="of the faults, drawn at random")
+    parser.add_argument("--draw", type=int, default=0, metavar="N", help="which sample of the faults")
     options = parser.parse_args(arguments)
     if unknown := set(options.names) - set(PARTS):
         parser.error(f"no part is called {', '.join(sorted(unknown))}; choose from {', '.join(PARTS)}")
     failed = False
     for name in options.names or PARTS:
-        chosen = {"corpus": options.corpus, "executions": options.executions, "share": options.share}
+        chosen = {
+            "corpus": options.corpus,
+            "executions": options.executions,
+            "share": options.share,
+            "draw": options.draw,
+        }
         result = try_part(name, short=options.short, **chosen)
         print(f"{name}: {'ok' if result['ok'] else 'FAILED'} {json.dumps(result['figures'])}")
         failed |= not result["ok"]

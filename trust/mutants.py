@@ -106,7 +106,7 @@ def with_fault(tree: ast.Module, index: int, place: int, negate: bool) -> ast.Mo
 
 
 def without_effect(tree: ast.Module) -> set[int]:
-    """Find what changes no result: annotations, docstrings, ``__all__`` and messages."""
+    """Find what changes no result: annotations, docstrings, ``__all__``, messages, and `strict` of `zip`, a check."""
     found: set[int] = set()
     for node in ast.walk(tree):
         match node:
@@ -115,6 +115,8 @@ def without_effect(tree: ast.Module) -> set[int]:
             case ast.Expr(value=ast.Constant()) | ast.Assign(targets=[ast.Name(id="__all__")]) | ast.JoinedStr():
                 skipped = node
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                skipped = node
+            case ast.keyword(arg="strict"):
                 skipped = node
             case _:
                 continue

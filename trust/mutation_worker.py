@@ -1,4 +1,4 @@
-"""Try the mutants of some modules: ``python -m trust.mutation_worker RESULTS SHARE MODULE,... [TESTS...]``.
+"""Try the mutants of some modules: ``python -m trust.mutation_worker RESULTS SHARE DRAW MODULE,... [TESTS...]``.
 
 First the tests are run without a fault, to see which lines each of them reaches and how long it takes. Then each mutant
 lives in a fork of that process, where everything is imported and compiled: the code of the module's functions is
@@ -92,13 +92,14 @@ class Trials:
     modules: Sequence[str]
     share: float
     digest: str
+    draw: int = 0
 
     def todo(self) -> list[tuple[str, Mutant]]:
         """Return what is left to try, with its module."""
         results, left = read_results(self.path), []
         for module in self.modules:
             found = list(mutants(file_of(module).read_text("utf-8")))
-            chosen = random.Random(0).sample(range(len(found)), max(1, round(self.share * len(found))))
+            chosen = random.Random(self.draw).sample(range(len(found)), max(1, round(self.share * len(found))))
             for mutant in (found[number] for number in sorted(chosen)):
                 known = results.get((module, mutant.key))
                 if known is None or not (known["by"] or known["tests"] == self.digest or reason(known)):
@@ -295,15 +296,16 @@ def make_hypothesis_repeatable() -> None:
     settings.load_profile("mutation")
 
 
-def main(path: Path, share: float, modules: Sequence[str], tests: Sequence[str]) -> int:
-    """Try a share of the mutants, drawn with a fixed seed."""
+def main(path: Path, share: float, draw: int, modules: Sequence[str], tests: Sequence[str]) -> int:
+    """Try a share of the mutants, drawn with that seed."""
     import scipy.optimize  # noqa: F401 (imported before coverage starts, which would slow it down)
 
     make_hypothesis_repeatable()
-    plugin = Plugin(Trials(path, modules, share, tests_digest(tests)))
+    plugin = Plugin(Trials(path, modules, share, tests_digest(tests), draw))
     names = [str(ROOT / name) for name in tests]
     return int(pytest.main(["-q", "--tb=native", "-p", "no:cacheprovider", f"--rootdir={ROOT}", *names], [plugin]))
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3].split(","), sys.argv[4:] or TESTS))
+    path, share, draw, modules, *tests = sys.argv[1:]
+    sys.exit(main(Path(path), float(share), int(draw), modules.split(","), tests or TESTS))

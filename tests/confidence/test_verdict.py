@@ -188,6 +188,7 @@ def test_signs_show_their_value_and_limit() -> None:
     signs = signs_by_key(replace(FIGURES, expected=0.2, seed_near=0.2, rise=-1234.56))
     assert (signs["precision"].value, signs["precision"].limit) == ("20%", "from 50%")
     assert signs["seed"].sentence.startswith("Only 20% of")
+    assert signs_by_key(replace(FIGURES, seed_near=0.0))["seed"].sentence.startswith("0% of")
     assert (signs["learning"].value, signs["learning"].level) == ("−1,234.6", DOUBTFUL)
     assert signs_by_key(FIGURES)["learning"].value == "+100.0"
     assert "learning" not in signs_by_key(replace(FIGURES, rise=None))

@@ -188,6 +188,15 @@ def test_pairs_in_common_are_those_that_enough_results_have() -> None:
         "pairs that 3 x share": (rows[::2].tolist(), rows[::2].tolist()),
     }
     assert dict(in_common([first.where(rows < 5), second], "x", 20)) == {}  # too few to start from
+    assert [name for name, _ in in_common([first] * 3, "x", 20)] == ["pairs that 3 x share"]  # the same as two do
+
+
+def test_a_trial_sees_only_the_words_of_the_e_step(languages: Languages) -> None:
+    prepared = prepare(languages.source, languages.target, some_gold(languages, 60), DEFAULT)
+    training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
+    method = prepared.method.with_changes({"supervision": "soft", "evidence": False})
+    assert training.fit(method, prepared.seed.pairs).matching.source.max() >= 200
+    assert training.trial(method, prepared.seed.pairs).matching.source.max() < 200
 
 
 def test_further_rounds_start_from_what_the_results_share(languages: Languages) -> None:
@@ -212,7 +221,7 @@ def test_a_fit_that_the_model_likes_best_stays(languages: Languages, monkeypatch
     first = held_out.fit_method(training, prepared.seed, prepared.method)
     best = replace(first.fit.iterations[-1], log_likelihood=1e9)
     liked = replace(first, fit=replace(first.fit, iterations=(*first.fit.iterations, best)))
-    nothing = RowPairs(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    nothing = RowPairs()
     assert held_out.fit_from_elsewhere(training, liked, prepared.seed, nothing) is liked
     monkeypatch.setattr(held_out, "MIN_IN_COMMON", 1000)
     assert held_out.fit_from_elsewhere(training, first, prepared.seed, nothing) is first  # nowhere else to start
@@ -224,6 +233,9 @@ def test_the_largest_coupling_may_be_known_already(languages: Languages, monkeyp
     training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
     (_, first), (name, second) = held_out.couplings(training, known)
     assert first is known and len(second) and name == "50 words"
+    fewest = min(len(languages.source), len(languages.target))
+    monkeypatch.setattr(held_out, "SIZES", (1000, fewest))
+    assert [name for name, _ in held_out.couplings(training, known)] == [f"{fewest} words"]  # the same, so once
 
 
 @pytest.mark.parametrize(

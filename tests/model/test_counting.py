@@ -179,6 +179,7 @@ def test_every_source_word_takes_one_of_its_edges_or_none() -> None:
     odds = np.exp(logits)
     both = 1 + odds[0] + odds[1]
     np.testing.assert_allclose(choice_probabilities(graph, logits), [*odds[:2] / both, odds[2] / (1 + odds[2])])
+    assert choice_probabilities(graph, np.array([1000.0, 0.0, -1000.0])).tolist() == [1, 0, 0]  # without overflow
 
 
 def test_the_scale_makes_the_other_evidence_most_probable() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bilex.numerics.types import Vectors
-from bilex.search.index import Index
+from bilex.search.index import Index, slack_factor
 from bilex.search.local import LocalEngine
 
 ENGINE = LocalEngine(threads=1)
@@ -65,3 +65,10 @@ def test_products_that_underflow_or_overflow(scale: float) -> None:
 def test_no_query_is_no_answer() -> None:
     found = Index(np.ones((5, 3), np.float32)).top_k(np.zeros((0, 3), np.float32), 2)
     assert found.indices.shape == found.scores.shape == (0, 2)
+
+
+def test_the_bound_covers_the_rounding_of_every_sum() -> None:
+    """The textbook's bound for d products and their sum in float32, twice."""
+    for dimension in (1, 100, 2048):
+        rounding = dimension * float(np.finfo(np.float32).eps) / 2
+        assert slack_factor(dimension) == pytest.approx(2 * rounding / (1 - rounding), rel=1e-9)

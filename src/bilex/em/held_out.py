@@ -195,8 +195,9 @@ def in_common(found: Sequence[RowPairs], name: str, n_targets: int) -> Iterator[
 def couplings(training: Training, largest: RowPairs) -> Iterator[tuple[str, RowPairs]]:
     """Yield the couplings of more and of fewer words; the `largest` is known."""
     fewest = min(len(training.source), len(training.target))
-    yield f"{min(SIZES[0], fewest):,} words", largest
-    for size in (size for size in SIZES[1:] if size < fewest):
+    largest_size, *smaller = dict.fromkeys(min(size, fewest) for size in SIZES)
+    yield f"{largest_size:,} words", largest
+    for size in smaller:
         yield f"{size:,} words", RowPairs(*couple(training.source, training.target, size))
 
 

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from bilex.errors import BilexError
 from bilex.numerics.types import Floats, Indices
 
+PAIR_BITS = 32  # a row has fewer
+
 
 @dataclass(frozen=True)
 class Capacities:
@@ -27,7 +29,7 @@ class Capacities:
         limits = (self.source, self.target)
         if any(limit is not None and limit < 1 for limit in limits):
             raise BilexError(f"a prior's capacities must be at least 1, not {limits}")
-        if limits.count(None) == 2 or (None in limits and 1 not in limits):
+        if None in limits and 1 not in limits:
             raise BilexError("a prior with one side unlimited needs capacity 1 on the other side")
         if not self.null and None not in limits:
             raise BilexError("only one-to-many and many-to-one priors can do without the null option")
@@ -61,6 +63,10 @@ class RowPairs:
         """Return a number for each pair, the same for the same pair."""
         return np.asarray(self.source * np.int64(n_targets) + self.target)
 
+    def isin(self, other: RowPairs) -> NDArray[np.bool_]:
+        """Mark the pairs that the other pairs hold as well."""
+        return np.isin(self.source << PAIR_BITS | self.target, other.source << PAIR_BITS | other.target)
+
     def where(self, keep: NDArray[np.bool_]) -> RowPairs:
         """Return only these pairs."""
         return RowPairs(self.source[keep], self.target[keep])
@@ -74,10 +80,7 @@ class RowPairs:
     def union(self, other: RowPairs) -> RowPairs:
         """Return the pairs of both."""
         source, target = np.concatenate([self.source, other.source]), np.concatenate([self.target, other.target])
-        order = np.lexsort((target, source))
-        source, target = source[order], target[order]
-        repeated = (np.diff(source, prepend=-1) == 0) & (np.diff(target, prepend=-1) == 0)
-        return RowPairs(source[~repeated], target[~repeated])
+        return RowPairs(*np.ascontiguousarray(np.unique(np.stack([source, target]), axis=1)))
 
     def mirrored(self) -> RowPairs:
         """Exchange source and target."""

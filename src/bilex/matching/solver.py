@@ -42,7 +42,7 @@ def solve(graph: Graph, capacities: Capacities, start: Matching | None = None) -
         raise BilexError("mirror the capacities and the graph first: targets choose")
     else:
         chosen, u, v = solve_capacities(graph, capacities, None if start is None else start.target_duals)
-    matching = Matching(graph.rows[chosen], graph.indices[chosen], float(graph.weights[chosen].sum()), 0.0, u, v)
+    matching = Matching(graph.rows[chosen], graph.indices[chosen], float(graph.weights[chosen].sum()), np.nan, u, v)
     gap = certificate(graph, matching, capacities)
     if not gap <= GAP_LIMIT * np.abs(graph.weights[chosen]).sum():
         raise CertificateError(f"the matching misses its certificate by {gap:g}; please report this as a bug")
@@ -119,7 +119,7 @@ def certificate(graph: Graph, matching: Matching, capacities: Capacities) -> flo
     bound = np.maximum(graph.weights - u[graph.rows] - v[graph.indices], 0).sum()
     # Only targets that have to be matched may have a negative dual.
     of_free_targets = v if capacities.null else np.delete(v, graph.indices)
-    if u.min(initial=0) < 0 or of_free_targets.min(initial=0) < 0:
+    if (u < 0).any() or (of_free_targets < 0).any():
         raise CertificateError("the certificate has a negative dual")
     for capacity, dual in ((capacities.source, u), (capacities.target, v)):
         if capacity is not None:
@@ -132,7 +132,7 @@ def certificate(graph: Graph, matching: Matching, capacities: Capacities) -> flo
 def check_limits(graph: Graph, matching: Matching, capacities: Capacities) -> None:
     """Raise if a word has more pairs than its capacity, or none where it must have one."""
     for words, capacity in ((matching.source, capacities.source), (matching.target, capacities.target)):
-        if capacity is not None and np.bincount(words).max(initial=0) > capacity:
+        if capacity is not None and (np.bincount(words) > capacity).any():
             raise CertificateError("the matching breaks the limits of the prior")
     if not capacities.null and len(np.unique(graph.indices)) != len(matching.target):
         raise CertificateError("the prior has no null option, but a target that could be matched is not")

@@ -178,8 +178,9 @@ class CandidateSpace(SharedSpace):
         if retrieval != MODEL_RETRIEVAL:
             return super().scores(rows, columns, retrieval)
         edges, weights = self.candidates.find(RowPairs(rows, columns)), self.candidates.graph.weights
-        found = np.where(edges >= 0, weights[edges], 0.0) if len(weights) else np.zeros(len(rows))
-        others = np.flatnonzero(edges < 0)
+        found, known = np.empty(len(rows)), edges >= 0
+        found[known] = weights[edges[known]]
+        others = np.flatnonzero(~known)
         csls = self.scale * super().scores(rows[others], columns[others], "csls") + self.log_odds
         found[others] = [self._below(row, weight) for row, weight in zip(rows[others].tolist(), csls, strict=True)]
         return found

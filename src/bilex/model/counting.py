@@ -177,13 +177,10 @@ def estimate_purity(
 
 def share_among_worst(evidence: Floats, words: Indices, chosen: Flags) -> tuple[float, float]:
     """Return the shares of chosen pairs, and of rivals of the same words, that are as bad as the worst rivals."""
-    n_words = int(words.max(initial=0)) + 1
-    has_chosen = np.zeros(n_words, np.bool_)
-    has_chosen[words[chosen]] = True
-    rivals = has_chosen[words] & ~chosen
+    rivals = np.isin(words, words[chosen]) & ~chosen
     if not rivals.any():
         return 1.0, 1.0
-    weight = 1 / np.bincount(words[rivals], minlength=n_words)[words[rivals]]
+    weight = 1 / np.bincount(words[rivals])[words[rivals]]
     order = np.argsort(-evidence[rivals], kind="stable")
     better = np.cumsum(weight[order]) / weight.sum()
     limit = evidence[rivals][order][min(int(np.searchsorted(better, 1 - WORST_RIVALS)), len(order) - 1)]

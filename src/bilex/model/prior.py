@@ -81,8 +81,7 @@ class Prior:
     def __post_init__(self) -> None:
         if not abs(self.log_odds) <= MAX_LOG_ODDS:  # so that NaN is refused, too
             raise BilexError(f"a prior's log_odds is {self.log_odds}; give a number within ±{MAX_LOG_ODDS:,.0f}")
-        width = 1 + max(int(each.target.max(initial=0)) for each in (self.kept, self.forbidden))
-        if np.isin(self.kept.keys(width), self.forbidden.keys(width)).any():
+        if self.kept.isin(self.forbidden).any():
             raise BilexError("a pair is both kept and forbidden; decide for one of the two")
 
     @classmethod
@@ -135,8 +134,6 @@ class Prior:
 
     def complete(self, matching: Matching, weights: Floats) -> Matching:
         """Add the kept pairs, whose likelihood weights are given, to a matching of the other words."""
-        if not len(self.kept):
-            return matching
         source = np.concatenate([matching.source, self.kept.source])
         target = np.concatenate([matching.target, self.kept.target])
         order = np.lexsort((target, source))
@@ -146,8 +143,7 @@ class Prior:
     def keeping(self, pairs: RowPairs) -> Prior:
         """Keep more pairs, except forbidden ones and those with a word that is in a kept pair already."""
         taken = np.isin(pairs.source, self.kept.source) | np.isin(pairs.target, self.kept.target)
-        width = 1 + max(int(each.target.max(initial=0)) for each in (pairs, self.forbidden))
-        taken |= np.isin(pairs.keys(width), self.forbidden.keys(width))
+        taken |= pairs.isin(self.forbidden)
         return replace(self, kept=self.kept.union(pairs.where(~taken)))
 
     def among_frequent(self, max_rank: int | None) -> Prior:
