@@ -104,3 +104,19 @@ def test_rows_are_scaled_in_their_place_to_the_same_bytes() -> None:
     np.testing.assert_allclose(expected[1:], vectors[1:] / norms, rtol=1e-6)
     assert rows.make_unit(vectors) is vectors
     assert vectors.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dimension", [1, 7, 8, 9, 128, 129, 300, 1000])
+def test_the_kernels_compute_what_numpy_does_to_the_bit(dimension: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors, shift = random_vectors(11, 100, dimension), np.random.default_rng(12).normal(size=dimension)
+    vectors[3], vectors[4], vectors[5] = 0, vectors[4] * np.float32(1e-36), vectors[5] * np.float32(1e33)
+    found = rows.squared_norms(vectors), rows.squared_norms(vectors, shift), rows.unit(vectors)
+    monkeypatch.setattr(rows, "MANY_ROWS", 1000)
+    expected = rows.squared_norms(vectors), rows.squared_norms(vectors, shift), rows.unit(vectors)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_mean_of_lists() -> None:
+    vectors, lists = random_vectors(13, 30, 20), np.random.default_rng(14).integers(0, 30, (50, 7))
+    np.testing.assert_allclose(rows.mean_of_lists(vectors, lists), vectors[lists].mean(axis=1), rtol=1e-5, atol=1e-6)

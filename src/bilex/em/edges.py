@@ -26,7 +26,7 @@ from bilex.model.maps import contrasting_map
 from bilex.model.pair_weights import FOLDS, CandidateEdges, WeighedEdges
 from bilex.model.prior import Prior
 from bilex.model.theta import Theta
-from bilex.numerics.rows import apply, make_unit
+from bilex.numerics.rows import apply, make_unit, mean_of_lists
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine
 from bilex.search.lists import NeighbourLists
@@ -152,14 +152,6 @@ class FoldMaps:
             mean_of_lists(sources, np.searchsorted(rows, rivals)),
             mean_of_lists(self.targets, self.neighbours.of_source[self.pairs.source]),
         )
-
-
-def mean_of_lists(vectors: Vectors, lists: Indices) -> Vectors:
-    """Average the rows of each list."""
-    total = np.zeros((len(lists), vectors.shape[1]), np.float32)
-    for place in range(lists.shape[1]):
-        total += vectors[lists[:, place]]
-    return np.asarray(total / lists.shape[1])
 
 
 class StandingOut:

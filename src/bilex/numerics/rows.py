@@ -13,6 +13,7 @@ from bilex.numerics.types import Floats, Indices, Vectors
 
 BLOCK = 8192
 SMALL = 1e-30
+MANY_ROWS = 64
 
 
 def apply(omega: Floats, vectors: Vectors) -> Vectors:
@@ -70,6 +71,11 @@ def scale_rows(vectors: Vectors, scaled: Vectors) -> Vectors:
         block = vectors[rows]
         norms = np.sqrt(squared_norms(block))
         norms[norms == 0] = 1
+        if are_many(block):
+            from bilex.numerics.rows_kernel import divide_rows
+
+            divide_rows(as_rows(block), norms, SMALL, scaled[rows])
+            return
         extreme = np.flatnonzero((norms < SMALL) | (norms > 1 / SMALL))  # float32 has few digits or none for these
         rare = block[extreme] / norms[extreme, None]
         with np.errstate(all="ignore"):
@@ -83,9 +89,36 @@ def scale_rows(vectors: Vectors, scaled: Vectors) -> Vectors:
 def squared_norms(vectors: Vectors, shift: Floats | float = 0.0) -> Floats:
     """Compute ``‖x + shift‖²`` for each row x."""
     norms = np.empty(len(vectors))
+    if are_many(vectors):
+        from bilex.numerics.rows_kernel import add_squares, pairwise_plan
+
+        dimension = vectors.shape[1]
+        add_squares(as_rows(vectors), np.broadcast_to(shift, dimension) + 0.0, pairwise_plan(dimension), norms)
+        return norms
     for rows in blocks(len(vectors)):
         norms[rows] = ((vectors[rows].astype(np.float64) + shift) ** 2).sum(axis=1)
     return norms
+
+
+def are_many(vectors: Vectors) -> bool:
+    """Check whether rows are worth a kernel, which has the same result but needs numba."""
+    return len(vectors) >= MANY_ROWS and vectors.dtype == np.float32
+
+
+def as_rows(vectors: Vectors) -> Vectors:
+    """Return the same rows in memory one after the other, read-only: the one type that the kernels are compiled for."""
+    rows = np.ascontiguousarray(vectors).view()
+    rows.setflags(write=False)
+    return rows
+
+
+def mean_of_lists(vectors: Vectors, lists: Indices) -> Vectors:
+    """Average the rows of each list."""
+    from bilex.numerics.rows_kernel import average_lists
+
+    vectors, means = as_rows(vectors), np.empty((len(lists), vectors.shape[1]), np.float32)
+    for_each_block(len(lists), lambda rows: average_lists(vectors, lists[rows], means[rows]))
+    return means
 
 
 def weighted_mean(vectors: Vectors, weights: Floats | Indices) -> Floats:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bilex.numerics.rows import as_rows
 from bilex.numerics.threads import for_each, thread_count
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Neighbours, Progress, check_k
@@ -71,13 +72,6 @@ class LocalEngine:
         progress = self.progress
         done = None if progress is None else lambda number: progress(min(number * self.query_block, count), count)
         for_each(scan, blocks, threads=self.threads, done=done)
-
-
-def as_rows(vectors: Vectors) -> Vectors:
-    """Return the same rows in memory one after the other, read-only: the one type that the kernels are compiled for."""
-    rows = np.ascontiguousarray(vectors).view()
-    rows.setflags(write=False)
-    return rows
 
 
 def empty_lists(count: int, k: int) -> tuple[Floats, Indices]:

@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 
 from bilex.errors import BilexError
+from bilex.numerics.rows import as_rows
 from bilex.numerics.threads import thread_count
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Neighbours, Progress, check_k
 from bilex.search.index import slack_factor
-from bilex.search.local import LocalEngine, as_rows
+from bilex.search.local import LocalEngine
 
 DEVICES = ("cuda", "mps", "cpu")
 SPARE_CANDIDATES = 32  # how many more than k come back from the device

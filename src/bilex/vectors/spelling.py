@@ -45,6 +45,8 @@ def fold_spelling(word: str) -> str:
 
     Marks are removed from the letters; what is not Latin then is transliterated.
     """
+    if word.isascii():
+        return word.casefold()
     bare = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).casefold()
     if bare.isascii():
         return bare
@@ -67,8 +69,10 @@ class SpellingComparison:
 
         sides = []
         for words, chosen in ((self.source_words, rows), (self.target_words, columns)):
-            used, places = np.unique(chosen, return_inverse=True)
-            folded = [fold_spelling(words[row]) for row in used.tolist()]
+            is_used = np.zeros(len(words), np.bool_)
+            is_used[chosen] = True
+            folded = [fold_spelling(words[row]) for row in np.flatnonzero(is_used).tolist()]
+            places = (np.cumsum(is_used) - 1)[chosen]
             sides.append((np.array(folded, object), np.array([len(word) for word in folded], np.int64), places))
         (one, one_length, ones), (other, other_length, others) = sides
         likeness, threads = np.empty(len(rows)), thread_count()
