@@ -26,7 +26,7 @@ from bilex.model.maps import contrasting_map
 from bilex.model.pair_weights import FOLDS, CandidateEdges, WeighedEdges
 from bilex.model.prior import Prior
 from bilex.model.theta import Theta
-from bilex.numerics.rows import apply, make_unit, mean_of_lists
+from bilex.numerics.rows import apply, distinct, make_unit, mean_of_lists
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine
 from bilex.search.lists import NeighbourLists
@@ -86,9 +86,9 @@ def gather_edges(
             columns = np.concatenate([columns, found.indices.ravel()])
             for way in ways:
                 way.fitted.source[taught] = found.scores[:, :CROWDING_NEIGHBOURS].mean(axis=1)
-        found_keys = np.unique(rows * np.int64(shape[1]) + columns)
-        keys.append(np.union1d(found_keys, added[added // shape[1] % FOLDS == fold]))
-        near.append(np.isin(keys[-1], found_keys))
+        found_keys = distinct(rows * np.int64(shape[1]) + columns)
+        keys.append(distinct(np.concatenate([found_keys, added[added // shape[1] % FOLDS == fold]])))
+        near.append(np.isin(keys[-1], found_keys, assume_unique=True))
         whole = everything.sources(own)
         ways[0].measure(fold, unknown, keys[-1], (mapped, maps.targets), (whole, space.target))
         if contrast:
@@ -144,12 +144,13 @@ class FoldMaps:
     def contrast(self) -> Floats:
         """The step that moves the pairs away from their rivals, the neighbours of their words."""
         rivals = self.neighbours.of_target[self.pairs.target]
-        rows = np.unique(np.concatenate([self.pairs.source, rivals.ravel()]))
-        sources = self.sources(rows)
+        needed = np.zeros(len(self.space.source), np.bool_)
+        needed[self.pairs.source] = needed[rivals] = True
+        sources, places = self.sources(np.flatnonzero(needed)), np.cumsum(needed) - 1
         return contrasting_map(
-            sources[np.searchsorted(rows, self.pairs.source)],
+            sources[places[self.pairs.source]],
             self.targets[self.pairs.target],
-            mean_of_lists(sources, np.searchsorted(rows, rivals)),
+            mean_of_lists(sources, places[rivals]),
             mean_of_lists(self.targets, self.neighbours.of_source[self.pairs.source]),
         )
 

@@ -20,6 +20,7 @@ from bilex.numerics.compilation import njit
 from bilex.numerics.types import Floats, Indices
 
 NO_LIMIT = 0  # as a capacity
+ODDS, FROM_SOURCE, FROM_TARGET = 0, 1, 2  # columns of what is known of an edge
 MAX_LOGIT = 300.0  # of either sign: the product of two such odds is still finite
 FORCED = 1e300  # the message of a word that must be matched and has only one edge
 
@@ -82,9 +83,13 @@ def compute_single_messages(fields: Floats, messages: Floats) -> None:
 
 @njit(cache=True, nogil=True)
 def update_side(
-    pointers: Indices, edges: Indices, odds: Floats, incoming: Floats, capacity: int, null: bool, outgoing: Floats
+    pointers: Indices, edges: Indices, state: Floats, incoming: int, outgoing: int, capacity: int, null: bool
 ) -> float:
-    """Update the messages of all vertices of one side; return the largest change of an edge's probability."""
+    """Update the messages of all vertices of one side; return the largest change of an edge's probability.
+
+    `state` has a row for each edge, because the edges of one side are far apart in memory: its odds, and the messages
+    of its ends. `incoming` and `outgoing` are the columns of these.
+    """
     widest = 0
     for vertex in range(pointers.size - 1):
         widest = max(widest, pointers[vertex + 1] - pointers[vertex])
@@ -95,17 +100,17 @@ def update_side(
         start, degree = pointers[vertex], pointers[vertex + 1] - pointers[vertex]
         for place in range(degree):
             edge = edges[start + place]
-            fields[place] = odds[edge] * incoming[edge]
+            fields[place] = state[edge, ODDS] * state[edge, incoming]
         if capacity == 1 and null:
             compute_single_messages(fields[:degree], messages)
         else:
             compute_messages(fields[:degree], capacity, null, prefix, suffix, messages)
         for place in range(degree):
             edge = edges[start + place]
-            before = 1.0 / (1.0 + fields[place] * outgoing[edge])  # the other outcome: there is no branch then
+            before = 1.0 / (1.0 + fields[place] * state[edge, outgoing])  # the other outcome: there is no branch then
             after = 1.0 / (1.0 + fields[place] * messages[place])
             change = max(change, abs(after - before))
-            outgoing[edge] = messages[place]
+            state[edge, outgoing] = messages[place]
     return change
 
 
@@ -125,24 +130,26 @@ def marginals(
 
     A capacity of 0 means no limit. Without `null` each word of the limited side has exactly one edge.
     """
-    odds = np.exp(np.minimum(np.maximum(logits, -MAX_LOGIT), MAX_LOGIT))
+    state = np.ones((indices.size, 3))
+    for edge in range(indices.size):
+        state[edge, ODDS] = np.exp(min(max(logits[edge], -MAX_LOGIT), MAX_LOGIT))
     by_source = np.arange(indices.size)
     pointers, by_target = transpose(indices, n_targets)
-    from_source, from_target = np.ones(indices.size), np.ones(indices.size)
     change = 0.0
     if target_capacity == NO_LIMIT:  # each source decides alone: one update is enough
-        update_side(indptr, by_source, odds, from_target, source_capacity, null, from_source)
+        update_side(indptr, by_source, state, FROM_TARGET, FROM_SOURCE, source_capacity, null)
     elif source_capacity == NO_LIMIT:
-        update_side(pointers, by_target, odds, from_source, target_capacity, null, from_target)
+        update_side(pointers, by_target, state, FROM_SOURCE, FROM_TARGET, target_capacity, null)
     else:
         for _ in range(max_rounds):
-            change = update_side(indptr, by_source, odds, from_target, source_capacity, null, from_source)
+            change = update_side(indptr, by_source, state, FROM_TARGET, FROM_SOURCE, source_capacity, null)
             change = max(
-                change, update_side(pointers, by_target, odds, from_source, target_capacity, null, from_target)
+                change, update_side(pointers, by_target, state, FROM_SOURCE, FROM_TARGET, target_capacity, null)
             )
             if change < tolerance:
                 break
     probabilities = np.empty(indices.size)
     for edge in range(indices.size):
-        probabilities[edge] = to_probability(odds[edge] * from_source[edge] * from_target[edge])
+        odds = state[edge, ODDS] * state[edge, FROM_SOURCE] * state[edge, FROM_TARGET]
+        probabilities[edge] = to_probability(odds)
     return probabilities, change

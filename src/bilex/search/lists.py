@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from bilex.numerics.rows import distinct
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine, Neighbours
 from bilex.search.reuse import ROUNDING_MARGIN
@@ -47,8 +48,7 @@ class NeighbourLists:
         n, m = len(self.of_source), len(self.of_target)
         ours = np.repeat(np.arange(n) * m, self.of_source.shape[1]) + self.of_source.ravel()
         theirs = self.of_target.ravel() * m + np.repeat(np.arange(m), self.of_target.shape[1])
-        keys = np.sort(np.concatenate([ours, theirs]))
-        keys = keys[np.append(True, keys[1:] != keys[:-1])]  # `np.unique` takes ten times as long
+        keys = distinct(np.concatenate([ours, theirs]))
         return np.searchsorted(keys, np.arange(n + 1) * m), keys % m
 
     def limits(self, scale: float, terms: Floats) -> Floats:
