@@ -180,7 +180,15 @@ def test_tei_shows_hostile_words_as_text_and_counts_what_xml_cannot_hold() -> No
 
 
 def test_language_tags() -> None:
-    names = {"en": "en", "wiki.en": "en", "cc.zh-Hant": "zh-Hant", "pt_BR": "pt-BR", "": "und", "vectors": "und"}
+    names = {
+        "en": "en",
+        "wiki.en": "en",
+        "cc.zh-Hant": "zh-Hant",
+        "cc.de.300": "de",
+        "pt_BR": "pt-BR",
+        "": "und",
+        "vectors": "und",
+    }
     assert {name: language_tag(name) for name in names} == names
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bilex.report.page import guess_language, make_visible
+from bilex.report.page import make_visible
 
 
 def test_words_are_shown_with_all_their_characters() -> None:
@@ -13,8 +13,3 @@ def test_words_are_shown_with_all_their_characters() -> None:
     assert make_visible("new york") == "new york"
     assert make_visible("x" * 60) == "x" * 60
     assert make_visible("x" * 61) == "x" * 60 + "…"
-
-
-def test_languages_are_guessed_from_names() -> None:
-    names = ("fr", "wiki.fi", "cc.de.300", "en-books-law", "vectors", "")
-    assert [guess_language(name) for name in names] == ["fr", "fi", "de", "en", "", ""]

@@ -1,18 +1,17 @@
 """What all experiments share: the options, the plan of a grid, and the files that are written."""
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from bilex.em.context import Reporter
-from bilex.errors import BilexError, BilexWarning
+from bilex.errors import BilexError
 from bilex.experiments.cells import Cell, FileCache, check_seed_name, is_drawn, needs_train
 from bilex.experiments.grid import run_grid
 from bilex.experiments.layouts import Layout, PairFiles, parse_pair
-from bilex.experiments.plots import PlotsNotInstalled, write_plot
+from bilex.experiments.plots import write_plot
 from bilex.experiments.reporting import Report, Row, published_rows, reason_notes
 from bilex.files.atomic import atomic_write_text
 from bilex.methods import Method, find_method
@@ -152,10 +151,5 @@ def run_experiment(
     atomic_write_text(files[1], found.tsv)
     atomic_write_text(files[2], found.text)
     if found.plot:
-        plots = [output / f"{name}.{kind}" for kind in ("svg", "png")]
-        try:
-            write_plot(found.plot, plots)
-            files += plots
-        except PlotsNotInstalled as error:
-            warnings.warn(f"{plots[0]} is not drawn: {error}", BilexWarning, stacklevel=2)
+        files += write_plot(found.plot, [output / f"{name}.{kind}" for kind in ("svg", "png")])
     return Outcome(found, files)

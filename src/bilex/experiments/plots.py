@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bilex.errors import BilexError
+from bilex.errors import BilexWarning
 from bilex.files.atomic import atomic_path
 
 if TYPE_CHECKING:
@@ -28,10 +29,6 @@ Line = Mapping[int, float]
 """Figures in percent by the size of the vocabulary."""
 
 
-class PlotsNotInstalled(BilexError):  # noqa: N818 (it reads as what it says)
-    """matplotlib is missing."""
-
-
 @dataclass(frozen=True)
 class Plot:
     """Panels by their titles, each with its lines by their labels; all share the axes' labels and one legend."""
@@ -41,12 +38,14 @@ class Plot:
     x_label: str = "vocabulary size n"
 
 
-def write_plot(plot: Plot, paths: Sequence[Path]) -> None:
-    """Write the plot to each of the paths, whose endings choose the format; each file whole or not at all."""
+def write_plot(plot: Plot, paths: list[Path]) -> list[Path]:
+    """Write the plot to each path, whose ending chooses the format, and return the paths; none without matplotlib."""
     try:
         import matplotlib as mpl
     except ImportError:
-        raise PlotsNotInstalled("matplotlib is not installed; run `pip install 'bilex[plots]'`") from None
+        missing = "matplotlib is not installed; run `pip install 'bilex[plots]'`"
+        warnings.warn(f"{paths[0]} is not drawn: {missing}", BilexWarning, stacklevel=3)
+        return []
 
     with as_file(files("bilex.experiments") / "plots.mplstyle") as style, mpl.rc_context({"backend": "Agg"}, style):
         figure = draw(plot)
@@ -55,6 +54,7 @@ def write_plot(plot: Plot, paths: Sequence[Path]) -> None:
             metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
             with atomic_path(path) as temporary:
                 figure.savefig(temporary, format=kind, dpi=200, metadata=metadata, bbox_inches="tight")
+    return paths
 
 
 def draw(plot: Plot) -> Figure:

@@ -18,6 +18,7 @@ from bilex.confidence.figures import induced_pairs
 from bilex.evaluation.alignment import Alignment, MovedWord
 from bilex.files.atomic import atomic_write_text
 from bilex.files.ownership import LEXICON, REPORT
+from bilex.lexicon.formats.book import language_tag
 from bilex.methods import flat_options
 from bilex.numerics.formatting import format_number, format_percent
 from bilex.report import contents, reproduce
@@ -29,13 +30,6 @@ MAX_MOVED_SHOWN = 200
 MAX_SHOWN_LENGTH = 60
 INVISIBLE_CATEGORIES = {"Cc", "Zl", "Zp", "Co", "Cn"}
 DIRECTION_CONTROLS = set(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF]))
-LANGUAGE_CODES = (
-    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en "
-    "eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv "
-    "ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne "
-    "ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st "
-    "su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
-)
 ITERATION_TABLE_END = 4  # a long table shows so many iterations of its beginning and of its end
 
 
@@ -54,7 +48,7 @@ def render_report(run: Run, engine: Engine | None = None, name: str = "", lexico
     shown = (len(run.source), len(run.target)) if match_all else verdict.figures.seen
     names = run.source.name or "source", run.target.name or "target"
     source, target = (
-        {"label": name, "language": guess_language(side.name), "words": len(side)}
+        {"label": name, "language": language_tag(side.name), "words": len(side)}
         for name, side in zip(names, (run.source, run.target), strict=True)
     )
     gaps = [each["certificate_gap"] for each in info["iterations"]]
@@ -101,7 +95,7 @@ def render_alignment(aligned: Alignment, moved: Sequence[MovedWord], info: Mappi
         moved=moved[:MAX_MOVED_SHOWN],
         info=info,
         names=[side.name or label for side, label in ((aligned.source, "a"), (aligned.target, "b"))],
-        language=guess_language(aligned.source.name),
+        language=language_tag(aligned.source.name),
         chart=contents.cosine_chart(aligned),
         command=shlex.join(info["command"]),
     )
@@ -148,8 +142,3 @@ def mark_invisible(text: str, *, everything: bool = False) -> str:
 def is_invisible(letter: str) -> bool:
     """Check whether a character has no glyph of its own or changes the direction of the text."""
     return letter in DIRECTION_CONTROLS or unicodedata.category(letter) in INVISIBLE_CATEGORIES
-
-
-def guess_language(name: str) -> str:
-    """Guess a language code from the name of its vectors, such as ``fr`` or ``wiki.fr``; empty if there is none."""
-    return next((part for part in re.split(r"[-_. ]", name.lower()) if part in LANGUAGE_CODES.split()), "")

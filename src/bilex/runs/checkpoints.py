@@ -31,14 +31,6 @@ CHECKPOINT_FORMAT = 2
 AGAIN = "start again without --resume"
 
 
-class Changed(BilexError):  # noqa: N818 (the files did nothing wrong)
-    """The input of the run has changed; `part` names what."""
-
-    def __init__(self, part: str) -> None:
-        self.part = part
-        super().__init__(f"the {part} changed since the run was interrupted; bring the old one back, or {AGAIN}")
-
-
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
     """The state of every EM run, the digests of what they learn from, and what the command line needs to go on."""
@@ -57,11 +49,11 @@ class Checkpoint:
 
         The `shape`, words and dimensions of EM's two sides, is for files that someone made up.
         """
-        for part, digest in found.items():
-            if self.digests.get(part) != digest:
-                raise Changed(part)
-        if not all(state is None or state_fits(state, shape) for state in self.states):
-            raise Changed("size of the vocabularies")
+        changed = [part for part, digest in found.items() if self.digests.get(part) != digest]
+        if not changed and not all(state is None or state_fits(state, shape) for state in self.states):
+            changed = ["size of the vocabularies"]
+        for part in changed:
+            raise BilexError(f"the {part} changed since the run was interrupted; bring the old one back, or {AGAIN}")
 
 
 def state_fits(state: State, shape: tuple[int, int, int, int]) -> bool:

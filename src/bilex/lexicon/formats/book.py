@@ -58,9 +58,9 @@ class Book:
 
 
 def language_tag(name: str) -> str:
-    """Return the language tag in the name of a file of vectors, such as ``en`` or ``wiki.en``; else ``und``."""
-    last = name.rpartition(".")[2].replace("_", "-")
-    return last if LANGUAGE.fullmatch(last) else UNDETERMINED
+    """Return the language tag in the name of vectors, as in ``en``, ``wiki.en`` or ``cc.en.300``; otherwise ``und``."""
+    parts = reversed(name.replace("_", "-").split("."))
+    return next(filter(LANGUAGE.fullmatch, parts), UNDETERMINED)
 
 
 def is_single_word(word: str) -> bool:
