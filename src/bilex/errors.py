@@ -53,11 +53,6 @@ class InputError(BilexError):
         The line (or row) number, counted from 1, where there is one.
     """
 
-    path: str
-    problem: str
-    remedy: str
-    line: int | None
-
     def __init__(self, path: str | os.PathLike[str], problem: str, remedy: str, *, line: int | None = None) -> None:
         self.path, self.problem, self.remedy, self.line = os.fspath(path), problem, remedy, line
         place = self.path if line is None else f"{self.path}:{line}"

@@ -31,11 +31,10 @@ Line = Mapping[int, float]
 
 @dataclass(frozen=True)
 class Plot:
-    """Panels by their titles, each with its lines by their labels; all share the axes' labels and one legend."""
+    """Panels by their titles, each with its lines by their labels; all share the label of their axes and one legend."""
 
     panels: Mapping[str, Mapping[str, Line]]
     y_label: str
-    x_label: str = "vocabulary size n"
 
 
 def write_plot(plot: Plot, paths: list[Path]) -> list[Path]:
@@ -73,7 +72,7 @@ def draw(plot: Plot) -> Figure:
         (draw_lines if sized else draw_dots)(axes, lines, labels)
         axes.set_title(title)
         if place + columns >= count:  # the lowest of its column
-            axes.set_xlabel(plot.x_label if sized else plot.y_label)
+            axes.set_xlabel("vocabulary size n" if sized else plot.y_label)
         if sized and place % columns == 0:
             axes.set_ylabel(plot.y_label)
     for axes in places[count:]:

@@ -65,12 +65,9 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def remove_abandoned(place: Path) -> bool:
-    """Remove what killed processes left beside `place`, undo a move in the middle of which one was killed.
+    """Remove what killed processes left beside `place`, and undo an unfinished move.
 
-    Returns
-    -------
-    bool
-        Whether a process that lives is writing to the place.
+    Returns whether a running process is writing to the place.
     """
     is_busy = False
     temporary_name = re.compile(rf"\.{re.escape(place.name)}\.[a-z0-9_]{{8}}\.(?:part|old)")

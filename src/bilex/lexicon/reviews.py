@@ -99,13 +99,7 @@ class Reviews:
         self.close()
 
     def decide(self, pair: WordPair, kind: str, correction: str | None = None, *, version: int) -> Decision:
-        """Write a decision about an entry; `version` is the version of the entry that the caller saw.
-
-        Raises
-        ------
-        Conflict
-            If the entry has another version by now.
-        """
+        """Write a decision about an entry; raise `Conflict` if it no longer has the `version` that the caller saw."""
         if kind not in (ACCEPTED, REJECTED, CORRECTED):
             raise BilexError(f"no decision is called {kind!r}; choose one of {ACCEPTED}, {REJECTED}, {CORRECTED}")
         if (kind == CORRECTED) != (correction is not None):

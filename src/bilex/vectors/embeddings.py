@@ -98,7 +98,7 @@ class Embeddings:
         return replace(self, lemmas=lemmatise(self.words, language)) if language else self
 
     def normalise(self, steps: str | Sequence[str] = "unit,centre,unit", *, in_place: bool = False) -> Self:
-        """Return the vectors after the given steps, one after the other.
+        """Return new vectors after the given steps, one after the other.
 
         Parameters
         ----------
@@ -108,11 +108,6 @@ class Embeddings:
             al. 2019), ``none`` does nothing; in any order, as a sequence or separated by commas.
         in_place
             Whether to write over the original vectors, which saves the memory of a copy.
-
-        Returns
-        -------
-        Embeddings
-            New vectors; unless `in_place`, the original ones do not change.
         """
         vectors, means = normalise_rows(self.vectors, steps, in_place=in_place)
         return replace(self, vectors=vectors, means=(*self.means, *means))
@@ -120,11 +115,8 @@ class Embeddings:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the words and vectors to a file, whole or not at all.
 
-        Parameters
-        ----------
-        path
-            Its ending chooses the format: ``.vec`` or ``.txt`` (text; ``.gz`` may follow), ``.bin`` (word2vec
-            binary), ``.safetensors``. Loading any of them returns exactly the same numbers.
+        The ending of `path` chooses the format: ``.vec`` or ``.txt`` (text; ``.gz`` may follow), ``.bin`` (word2vec
+        binary), ``.safetensors``. Loading any of them returns exactly the same numbers.
         """
         write_vectors(path, self.words, self.vectors)
 
