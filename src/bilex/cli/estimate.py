@@ -138,7 +138,9 @@ def measure_memory(root: Path = Path("/")) -> Memory:
     if not totals and sys.platform != "win32":
         with suppress(ValueError, OSError):  # macOS
             totals = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-    for folder in cgroup_folders(root):
+    found = re.findall(r"^\d+:(memory)?:/(.*)$", read_system_file(root / "proc/self/cgroup"), re.MULTILINE)
+    groups = [(root / "sys/fs/cgroup" / controller, PurePath(inner)) for controller, inner in found]
+    for folder in (mounted / outer for mounted, inner in groups for outer in (inner, *inner.parents)):
         for limit_file, usage_file, cached in CGROUP_FILES:
             limit, usage = numbers(folder / limit_file), numbers(folder / usage_file)
             if limit and usage:  # a group without a limit has "max" there, or a huge number
@@ -148,13 +150,6 @@ def measure_memory(root: Path = Path("/")) -> Memory:
     for most in numbers(root / "proc/self/limits", "Max address space"):
         available.append(max(0, most - 1024 * sum(used)))
     return Memory(min(totals, default=None), min(available, default=None))
-
-
-def cgroup_folders(root: Path) -> list[Path]:
-    """Return the folders of this process's memory cgroup and of those around it."""
-    found = re.findall(r"^\d+:(memory)?:/(.*)$", read_system_file(root / "proc/self/cgroup"), re.MULTILINE)
-    groups = [(root / "sys/fs/cgroup" / controller, PurePath(inner)) for controller, inner in found]
-    return [mounted / folder for mounted, inner in groups for folder in (inner, *inner.parents)]
 
 
 def numbers(path: Path, label: str = "") -> list[int]:

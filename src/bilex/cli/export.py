@@ -160,8 +160,11 @@ def book_of(run: Run, folder: str, reviewed: bool, least: float, likely: float |
 
     review = read_reviewed(Path(folder) / "reviewed") if reviewed else ReviewedLexicon()
     entries = reviewed_entries(run, review) if reviewed else list(run.lexicon)
-    if likely is not None:
-        entries = with_sets(run, entries, review, likely)
+    if likely is not None:  # in the order of the source words' frequency, likeliest first
+        sets = {entry[:2]: entry for entry in run.sets(likely) if entry[:2] not in review.forbidden}
+        sets |= {entry[:2]: entry for entry in entries if entry.confidence is not None and entry.confidence >= likely}
+        rank, last = run.source.index, len(run.source)
+        entries = sorted(sets.values(), key=lambda entry: (rank.get(entry.source, last), -(entry.confidence or 0)))
     elif least:
         run.lexicon.confident(least)  # an error if it has none
         entries = [entry for entry in entries if entry.confidence is not None and entry.confidence >= least]
@@ -169,19 +172,6 @@ def book_of(run: Run, folder: str, reviewed: bool, least: float, likely: float |
     if run.candidates is not None:
         translations = partial(probable_translations, run, review, least if likely is None else likely)
     return Book(entries, run.source.name, run.target.name, f"bilex {__version__}", translations)
-
-
-def with_sets(run: Run, entries: list[Entry], review: ReviewedLexicon, least: float) -> list[Entry]:
-    """Return all pairs of at least that probability, in the order of the source words' frequency, likeliest first.
-
-    Entries keep their figures; pairs that a review forbids are left out.
-    """
-    found = {entry[:2]: entry for entry in run.sets(least) if entry[:2] not in review.forbidden}
-    found |= {entry[:2]: entry for entry in entries if entry.confidence is not None and entry.confidence >= least}
-    last = len(run.source)
-    return sorted(
-        found.values(), key=lambda entry: (run.source.index.get(entry.source, last), -(entry.confidence or 0))
-    )
 
 
 def reviewed_entries(run: Run, review: ReviewedLexicon) -> list[Entry]:

@@ -165,6 +165,8 @@ def new_job(context: click.Context) -> Job:
 
 def old_job(context: click.Context, run: str, checkpoint: Checkpoint) -> Job:
     """Take up the work of a checkpoint; options that would change its outcome are refused."""
+    from bilex.seeds.seed import SEED_NAMES
+
     given = dict(context.params)
     try:
         stored = checkpoint.command
@@ -183,18 +185,13 @@ def old_job(context: click.Context, run: str, checkpoint: Checkpoint) -> Job:
             raise click.UsageError(
                 f"{parameter.opts[-1]} is {before[name]} in the interrupted run; leave it out", context
             )
-    replaced = {name: given[name] for name in REPLACEABLE if shared.is_given(context, name)}
-    return replace(
-        job, **{name: find_path(getattr(job, name), job.folder) for name in ("src", "trg", "seed")} | replaced
-    )
-
-
-def find_path(path: str, folder: str) -> str:
-    """Return the path if it exists from here, otherwise relative to the folder of the first command."""
-    from bilex.seeds.seed import SEED_NAMES
-
-    there = Path(folder) / path
-    return path if path in SEED_NAMES or Path(path).exists() or not there.exists() else str(there)
+    changes: dict[str, Any] = {}
+    for name in ("src", "trg", "seed"):  # from here, or as the first command meant it
+        path = getattr(job, name)
+        if path not in SEED_NAMES and not Path(path).exists() and (Path(job.folder) / path).exists():
+            changes[name] = str(Path(job.folder) / path)
+    changes |= {name: given[name] for name in REPLACEABLE if shared.is_given(context, name)}
+    return replace(job, **changes)
 
 
 def carry_out(

@@ -287,10 +287,11 @@ def report_curves(
     several = len(grouped(rows, itemgetter("seed"))) > 1
     panels = grouped(rows, lambda row: row["pair"] + (f", seed {seed_title(row['seed'])}" if several else ""))
     tables = [f"{name}\n{panel_table(panel, label, figure)}" for name, panel in panels.items()]
-    lines = {
-        name: {which: mean_by_size(line, figure) for which, line in grouped(panel, label).items()}
-        for name, panel in panels.items()
-    }
+    lines: dict[str, dict[str, dict[int, float]]] = {name: {} for name in panels}
+    for name, panel in panels.items():
+        for (which, size), draws in grouped(panel, lambda row: (label(row), row["size"])).items():
+            if values := values_of(draws, figure):
+                lines[name].setdefault(which, {})[size or 0] = statistics.mean(values)
     plot = Plot(lines, f"P@1 (%), {RETRIEVAL_NAMES[retrieval]}")
     return make_report(title, "\n\n".join(tables), rows, notes, plot=plot)
 
@@ -305,9 +306,3 @@ def panel_table(rows: list[Row], label: Callable[[Row], str], figure: str) -> st
     return pivot(
         rows, lambda row: heads[row["size"]], label, lambda draws: spread(values_of(draws, figure)), corner, left=0
     )
-
-
-def mean_by_size(line: list[Row], figure: str) -> dict[int, float]:
-    """Return the mean over the draws at each size that has a result."""
-    values = {size: values_of(draws, figure) for size, draws in grouped(line, itemgetter("size")).items()}
-    return {size or 0: statistics.mean(found) for size, found in values.items() if found}

@@ -84,8 +84,18 @@ class LineReader:
 
     def peek(self) -> Lines:
         """Return the lines that are in memory, reading on if none is complete; empty at the end."""
-        if self._ahead is None:
-            self._ahead = self._find_lines()
+        if self._ahead is not None:
+            return self._ahead
+        data = np.frombuffer(self._read_lines(), np.uint8)
+        if len(data):
+            self.unfinished = bool(data[-1] != ord("\n"))
+        breaks = np.flatnonzero(data == ord("\n")).astype(np.int64)
+        ends = np.append(breaks, len(data)) if len(data) and self.unfinished else breaks
+        starts = np.concatenate([np.zeros(min(1, len(ends)), dtype=np.int64), ends[:-1] + 1])
+        filled = ends > starts
+        returns = np.zeros(len(ends), dtype=np.bool_)
+        returns[filled] = data[ends[filled] - 1] == ord("\r")
+        self._ahead = Lines(data, starts, ends - returns, self.number)
         return self._ahead
 
     def take(self, count: int | None = None) -> Lines:
@@ -121,18 +131,6 @@ class LineReader:
             text += piece
         self._rest = text[stop:]
         return text[:stop]
-
-    def _find_lines(self) -> Lines:
-        data = np.frombuffer(self._read_lines(), np.uint8)
-        if len(data):
-            self.unfinished = bool(data[-1] != ord("\n"))
-        breaks = np.flatnonzero(data == ord("\n")).astype(np.int64)
-        ends = np.append(breaks, len(data)) if len(data) and self.unfinished else breaks
-        starts = np.concatenate([np.zeros(min(1, len(ends)), dtype=np.int64), ends[:-1] + 1])
-        filled = ends > starts
-        returns = np.zeros(len(ends), dtype=np.bool_)
-        returns[filled] = data[ends[filled] - 1] == ord("\r")
-        return Lines(data, starts, ends - returns, self.number)
 
 
 class WordList:

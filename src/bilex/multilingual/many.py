@@ -52,7 +52,10 @@ class Many:
         pair = (run.source.name, run.target.name)
         if pair[0] != self.hub:
             run.info["configuration"]["seed"]["name"] = f"through {self.hub}"
-        self.lexicons[pair], self.details[pair] = run.lexicon, run_figures(run)
+        seed, level = run.info["configuration"]["seed"], run.info["verdict"]["level"]
+        used = {name: seed[name] for name in ("name", "given", "used")}
+        figures = {"entries": len(run.lexicon), "seed": used, "verdict": level, "seconds": run.info["seconds"]}
+        self.lexicons[pair], self.details[pair] = run.lexicon, figures
         if each is None:
             self.runs[pair] = run
         else:
@@ -206,17 +209,6 @@ def in_hub(run: Run) -> Embeddings:
     rows, columns = run.entry_rows.source, run.entry_rows.target
     omega, _ = fit_maps(MapConfig(), run.target.vectors[columns], run.source.vectors[rows])
     return replace(run.target, vectors=apply(omega, run.target.vectors))
-
-
-def run_figures(run: Run) -> dict[str, Any]:
-    """Return the figures of a run in ``many.json``."""
-    seed = run.info["configuration"]["seed"]
-    return {
-        "entries": len(run.lexicon),
-        "seed": {name: seed[name] for name in ("name", "given", "used")},
-        "verdict": run.info["verdict"]["level"],
-        "seconds": run.info["seconds"],
-    }
 
 
 def cycle_figures(cycles: Cycles) -> dict[str, Any]:

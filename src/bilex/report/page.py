@@ -135,10 +135,6 @@ def make_visible(text: str, max_length: int = MAX_SHOWN_LENGTH) -> str:
 
 
 def mark_invisible(text: str, *, everything: bool = False) -> str:
-    """Replace invisible characters, or every character, by their code points."""
-    return "".join(f"‹U+{ord(letter):04X}›" if everything or is_invisible(letter) else letter for letter in text)
-
-
-def is_invisible(letter: str) -> bool:
-    """Check whether a character has no glyph of its own or changes the direction of the text."""
-    return letter in DIRECTION_CONTROLS or unicodedata.category(letter) in INVISIBLE_CATEGORIES
+    """Replace characters without a glyph and those that change the direction, or all, by their code points."""
+    hidden = DIRECTION_CONTROLS | {letter for letter in text if unicodedata.category(letter) in INVISIBLE_CATEGORIES}
+    return "".join(f"‹U+{ord(letter):04X}›" if everything or letter in hidden else letter for letter in text)

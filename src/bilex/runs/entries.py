@@ -21,7 +21,6 @@ from bilex.model.counting import MIN_PURITY, tells_failure
 from bilex.model.evidence import kinds_between
 from bilex.model.forms import Vocabulary
 from bilex.model.pair_weights import MIN_LESSONS, WeighedEdges, weigh_edges
-from bilex.numerics.types import Indices
 from bilex.runs.prepared import Prepared
 from bilex.search.engine import Engine
 from bilex.search.lists import NeighbourLists
@@ -137,8 +136,11 @@ def build_lexicon(
     origin = np.where(np.isin(keys, given.keys(width)), SEED, MATCHING)
     origin = np.where(np.isin(keys, prior.kept.keys(width)), REVIEW, origin).tolist()
     if complete:
-        rest = np.setdiff1d(np.arange(len(source)), pairs.source)
-        rest, best = best_allowed(rest, prior.forbidden, candidates)
+        graph = candidates.graph
+        allowed = graph.where(~np.isin(graph.keys, prior.forbidden.keys(width)))
+        rest = np.setdiff1d(np.flatnonzero(np.diff(allowed.indptr)), pairs.source)
+        heaviest = np.lexsort((-allowed.weights, allowed.rows))[allowed.indptr[rest]]
+        best = allowed.indices[heaviest]
         pairs = RowPairs(np.concatenate([pairs.source, rest]), np.concatenate([pairs.target, best]))
         origin += [RETRIEVAL] * len(rest)
     return describe_pairs(pairs, origin, (source, target), candidates, space, engine), pairs
@@ -168,12 +170,3 @@ def describe_pairs(
         None if candidates is None else candidates.probabilities(pairs).astype(np.float64).round(CONFIDENCE_DIGITS),
         *(lemmas if any(side.lemmas for side in languages) else ()),
     )
-
-
-def best_allowed(rows: Indices, forbidden: RowPairs, candidates: CandidatePairs) -> tuple[Indices, Indices]:
-    """Return the words that have a candidate which is not forbidden, and the heaviest such candidate of each."""
-    graph = candidates.graph
-    allowed = graph.where(~np.isin(graph.keys, forbidden.keys(graph.n_targets)))
-    rows = rows[np.diff(allowed.indptr)[rows] > 0]
-    order = np.lexsort((-allowed.weights, allowed.rows))
-    return rows, allowed.indices[order[allowed.indptr[rows]]]

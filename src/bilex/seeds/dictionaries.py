@@ -57,8 +57,18 @@ def read_list(lines: WordList) -> DictionaryPairs:
     """
     pairs = DictionaryPairs()
     for number, line in lines:
-        if fields := two_words(lines.path, number, line):
+        if b"\t" in line:
+            fields = [stripped for part in line.split(b"\t") if (stripped := part.strip(b" "))]
+        else:
+            fields = split_fields(line)
+        decode_fields(lines.path, number, fields)
+        if len(fields) == 2:
             pairs.append(*fields)
+        elif fields:
+            found = "one field" if len(fields) == 1 else f"{len(fields)} fields"
+            problem = f"expected a source and a target word but found {found}"
+            remedy = "put two words on the line, with a tab between them if a word has spaces"
+            raise InputError(lines.path, problem, remedy, line=number)
     if not pairs:
         raise InputError(lines.path, "no pair in the file", "put a source and a target word on each line")
     return pairs.without_repetitions()
@@ -70,21 +80,6 @@ def find_lines(path: str, pairs: Iterable[Sequence[str]]) -> list[int | None]:
     for number, line in WordList(path):
         lines.setdefault(tuple(line.split(b"\t") if b"\t" in line else split_fields(line)), number)
     return [lines.get(tuple(word.encode() for word in pair)) for pair in pairs]
-
-
-def two_words(path: str, number: int, line: bytes) -> list[bytes]:
-    """Split a line of a dictionary into its two words; a blank line into none."""
-    if b"\t" in line:
-        fields = [stripped for part in line.split(b"\t") if (stripped := part.strip(b" "))]
-    else:
-        fields = split_fields(line)
-    decode_fields(path, number, fields)
-    if len(fields) not in (0, 2):
-        found = "one field" if len(fields) == 1 else f"{len(fields)} fields"
-        problem = f"expected a source and a target word but found {found}"
-        remedy = "put two words on the line, with a tab between them if a word has spaces"
-        raise InputError(path, problem, remedy, line=number)
-    return fields
 
 
 def read_table(lines: WordList, header: bytes, columns: tuple[str, str]) -> Iterator[FoundPair]:

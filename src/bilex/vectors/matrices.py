@@ -41,7 +41,17 @@ def read_matrix(path: str, limit: int | None, vocabulary: str | os.PathLike[str]
 
 def open_matrix(path: str) -> tuple[NDArray[Any], NDArray[np.uint8] | None]:
     """Map the matrix of a file, whose numbers are integers if they are bfloat16, and its words if the file has them."""
-    return _open_safetensors(path) if path.lower().endswith(".safetensors") else (_open_npy(path), None)
+    if not path.lower().endswith(".safetensors"):
+        return _open_npy(path), None
+    header, offset = safetensors_header(path)
+    matrices = [name for name, entry in header.items() if entry["dtype"] in FLOAT_TYPES and len(entry["shape"]) == 2]
+    if not matrices:
+        problem = "no two-dimensional tensor of floats in the file"
+        raise InputError(path, problem, "save the vectors as a tensor named vectors")
+    entry = header[next((name for name in PREFERRED_NAMES if name in matrices), matrices[0])]
+    has_words = header.get("words", {}).get("dtype") == "U8"
+    words = map_tensor(path, header["words"], offset).reshape(-1) if has_words else None
+    return map_tensor(path, entry, offset), words
 
 
 def _open_npy(path: str) -> NDArray[Any]:
@@ -58,18 +68,6 @@ def _open_npy(path: str) -> NDArray[Any]:
         problem = f"the array is {matrix.ndim}-dimensional of type {matrix.dtype}"
         raise InputError(path, problem, "save a matrix of float16, float32 or float64, one row per word")
     return matrix
-
-
-def _open_safetensors(path: str) -> tuple[NDArray[Any], NDArray[np.uint8] | None]:
-    header, offset = safetensors_header(path)
-    matrices = [name for name, entry in header.items() if entry["dtype"] in FLOAT_TYPES and len(entry["shape"]) == 2]
-    if not matrices:
-        problem = "no two-dimensional tensor of floats in the file"
-        raise InputError(path, problem, "save the vectors as a tensor named vectors")
-    entry = header[next((name for name in PREFERRED_NAMES if name in matrices), matrices[0])]
-    has_words = header.get("words", {}).get("dtype") == "U8"
-    words = map_tensor(path, header["words"], offset).reshape(-1) if has_words else None
-    return map_tensor(path, entry, offset), words
 
 
 def collect_matrix(
@@ -126,9 +124,16 @@ def read_vocabulary(path: str) -> tuple[list[bytes], list[str]]:
     """
     listed = WordList(path, plain_file=True)
     lines = [line for _, line in listed]
-    _check_lines(path, lines)
+    for number, line in enumerate(lines, start=1):
+        if len(line) > MAX_WORD_BYTES:
+            problem = f"a line of {len(line):,} bytes (a word has at most {MAX_WORD_BYTES:,})"
+            raise InputError(path, problem, "check that this is a vocabulary, one word per line", line=number)
+    numbers = split_fields(lines[0])[1:] if lines else []
+    if len(numbers) > 2 and all(map(is_number, numbers)):
+        problem = "this looks like vectors, not a vocabulary"
+        raise InputError(path, problem, "name a file with one word per line", line=1)
     words = [line.partition(b"\t")[0] for line in lines]
-    if lines and all(_is_word_and_count(line) for line in lines):
+    if lines and all(len(fields := split_fields(line)) == 2 and fields[1].isdigit() for line in lines):
         words = [split_fields(line)[0] for line in lines]
     return words, [f"{path}: {repair}" for repair in listed.repairs]
 
@@ -145,19 +150,3 @@ def fit_to_rows(path: str, words: list[bytes], rows: int) -> list[bytes]:
         problem = f"the vocabulary has {len(words)} words but the matrix has {rows} rows"
         raise InputError(path, problem, "name the vocabulary that belongs to the matrix")
     return words
-
-
-def _check_lines(path: str, lines: list[bytes]) -> None:
-    for number, line in enumerate(lines, start=1):
-        if len(line) > MAX_WORD_BYTES:
-            problem = f"a line of {len(line):,} bytes (a word has at most {MAX_WORD_BYTES:,})"
-            raise InputError(path, problem, "check that this is a vocabulary, one word per line", line=number)
-    numbers = split_fields(lines[0])[1:] if lines else []
-    if len(numbers) > 2 and all(map(is_number, numbers)):
-        problem = "this looks like vectors, not a vocabulary"
-        raise InputError(path, problem, "name a file with one word per line", line=1)
-
-
-def _is_word_and_count(line: bytes) -> bool:
-    fields = split_fields(line)
-    return len(fields) == 2 and fields[1].isdigit()

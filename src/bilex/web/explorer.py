@@ -88,9 +88,13 @@ class Explorer:
         entries = self.table.rows_of[side].get(word, [])
         unmatched = self.table.number.get((word, NO_TARGET)) if side == "source" else None
         elsewhere = word in self.sides[other] or (word not in self.sides[side] and self._describe(other, word))
+        shown = {
+            side: {point["word"] for point in described["picture"] if point["side"] == side} for side in self.sides
+        }
+        around = (entry for each in shown["source"] for entry in self.run.lexicon[each])
         return {
             **described,
-            "pairs": self._pairs_among(described["picture"]),
+            "pairs": sorted((e.source, e.target) for e in around if e.target in shown["target"]),
             "entries": [self.table.row(entry) for entry in entries],
             "unmatched": None if unmatched is None else self.table.row(unmatched),
             "elsewhere": other if elsewhere else None,
@@ -105,12 +109,6 @@ class Explorer:
             return self.lookup[side].word(self.sides[side].index[term], MAX_NEIGHBOURS)
         vector = self.run.vector(term, reverse=side == "target", subwords=self.subwords.get(side))
         return None if vector is None else self.lookup[side].term(term, vector, MAX_NEIGHBOURS)
-
-    def _pairs_among(self, points: list[dict[str, Any]]) -> list[WordPair]:
-        """Return the entries both of whose words are in a picture."""
-        words = {side: {point["word"] for point in points if point["side"] == side} for side in self.sides}
-        entries = [entry for word in words["source"] for entry in self.run.lexicon[word]]
-        return sorted((entry.source, entry.target) for entry in entries if entry.target in words["target"])
 
     def entries(self, query: TableQuery) -> dict[str, Any]:
         """Return a page of the table."""
