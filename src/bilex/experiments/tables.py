@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from bilex.evaluation.compare import ComparedWord, Comparison
-from bilex.experiments.cells import HUB_NEIGHBOURS, Cell, is_drawn
+from bilex.experiments.cells import HUB_NEIGHBOURS, is_drawn
 from bilex.experiments.experiment import Setting
 from bilex.experiments.plots import Plot
 from bilex.experiments.reporting import (
@@ -134,7 +134,12 @@ def coverage_notes(rows: list[Row]) -> list[str]:
 
 def report_table3(setting: Setting, rows: list[Row]) -> Report:
     """Report one block for each pair and seed: the greatest hubs of each system side by side, and the skewness."""
-    glosses = {row["pair"]: glosses_of(row["cell"]) for row in rows}
+    glosses: dict[str, dict[str, str]] = {}  # the first source word that the dictionaries have for each target word
+    for row in rows:
+        own = glosses.setdefault(row["pair"], {})
+        for path in (row["cell"].files.train, row["cell"].files.test):
+            for source, target in row["cell"].cache.pairs(path):
+                own.setdefault(target, source)
     first_draws = grouped((row for row in rows if row["draw"] == 0), itemgetter("pair", "seed"))
     blocks = [hub_table(pair, seed, here, glosses[pair]) for (pair, seed), here in first_draws.items()]
     hubs = [
@@ -176,15 +181,6 @@ def hub_table(pair: str, seed: str, rows: list[Row], glosses: Mapping[str, str])
 def hub_text(word: str, gloss: str, count: int | str) -> str:
     """Format a hub with its translation, if that is spelt differently, and its N_20."""
     return f"{word} '{gloss}' ({count})" if gloss and gloss != word else f"{word} ({count})"
-
-
-def glosses_of(cell: Cell) -> dict[str, str]:
-    """Return the first source word that the dictionaries have for each target word."""
-    found: dict[str, str] = {}
-    for path in (cell.files.train, cell.files.test):
-        for source, target in cell.cache.pairs(path):
-            found.setdefault(target, source)
-    return found
 
 
 def report_table5(setting: Setting, rows: list[Row]) -> Report:

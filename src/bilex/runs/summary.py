@@ -75,7 +75,14 @@ def summarise_seed(
     agreement = None
     if seed.name != UNSUPERVISED and not seed.reviewed:
         agreement = seed_agreement(seed.pairs, pairs, max_rank, space, engine)
-    denied = contradicted_pairs(learnt, candidates) if seed.is_dictionary else []
+    denied: list[list[str]] = []  # pairs of frequent words that the run finds least probable, if it denies them
+    if seed.is_dictionary:
+        probable = np.zeros(len(learnt.source))  # of any of the word's translations
+        np.add.at(probable, seed.source, candidates.probabilities(seed.pairs))
+        rows = [row for row in np.unique(seed.source).tolist() if probable[row] < MAX_DENIED_PROBABILITY]
+        first = dict(zip(seed.source[::-1].tolist(), seed.target[::-1].tolist(), strict=True))
+        words, others = learnt.source.words, learnt.target.words
+        denied = [[words[row], others[first[row]]] for row in rows[:MAX_CONTRADICTED]]
     return {
         "name": seed.name,
         "given": seed.given,
@@ -85,13 +92,3 @@ def summarise_seed(
         **({"contradicted": denied} if seed.is_dictionary else {}),
         **({"contradicted_lines": find_lines(file, denied)} if denied and is_file else {}),
     }
-
-
-def contradicted_pairs(learnt: Learnt, candidates: CandidatePairs) -> list[list[str]]:
-    """Return the dictionary's pairs of frequent words that the run finds least probable, if it denies them."""
-    source, target, seed = learnt.source, learnt.target, learnt.prepared.seed.pairs
-    probable = np.zeros(len(source))  # of any of the word's translations
-    np.add.at(probable, seed.source, candidates.probabilities(seed))
-    denied = [row for row in np.unique(seed.source).tolist() if probable[row] < MAX_DENIED_PROBABILITY]
-    first = dict(zip(seed.source[::-1].tolist(), seed.target[::-1].tolist(), strict=True))
-    return [[source.words[row], target.words[first[row]]] for row in denied[:MAX_CONTRADICTED]]

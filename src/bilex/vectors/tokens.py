@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bilex.errors import InputError
 from bilex.files.streams import WRONG_FILE
-from bilex.files.tensors import safetensors_header
+from bilex.files.tensors import map_tensor, safetensors_header
 from bilex.vectors.cleaning import Loaded
 from bilex.vectors.matrices import collect_matrix, open_matrix, read_vocabulary
 
@@ -139,8 +139,7 @@ def _matrix(path: Path, tokens: list[str], source: Path) -> tuple[NDArray[Any], 
     header, offset = safetensors_header(path)
     entry, rows = header.get("mapping"), np.arange(len(tokens))
     if entry is not None and entry["dtype"] in ("I64", "I32") and entry["shape"] == [len(tokens)]:
-        kind = "<i8" if entry["dtype"] == "I64" else "<i4"
-        rows = np.fromfile(path, kind, len(tokens), offset=offset + entry["data_offsets"][0]).astype(np.int64)
+        rows = map_tensor(path, entry, offset).astype(np.int64)
     elif len(tokens) != len(matrix):
         problem = f"{len(tokens)} tokens but {len(matrix)} rows in {path.name}"
         raise InputError(source, problem, "give a model that is not quantised, or get it again")

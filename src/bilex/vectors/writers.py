@@ -3,6 +3,7 @@
 import gzip
 import os
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -27,49 +28,31 @@ def write_vectors(
 
     `progress` is called from time to time with (rows written, rows in all).
     """
+    name = os.fspath(path)
     if not np.isfinite(vectors).all():
-        raise BilexError(f"{os.fspath(path)}: a vector holds NaN or infinity, so nothing is written; leave it out")
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
-    if suffixes[-1:] == [".safetensors"]:
+        raise BilexError(f"{name}: a vector holds NaN or infinity, so nothing is written; leave it out")
+    suffix = Path(name.lower().removesuffix(".gz")).suffix
+    zipped = name.lower().endswith(".gz")
+    if suffix == ".safetensors" and not zipped:
         atomic_write_tensors(path, {"vectors": vectors, "words": pack_words(words)})
-    elif suffixes[-1:] == [".bin"]:
-        with atomic_write(path) as file:
-            _write_rows(path, file, words, vectors, progress, _word2vec_row)
-    elif suffixes[-1:] in ([".vec"], [".txt"]):
-        with atomic_write(path) as file:
-            _write_rows(path, file, words, vectors, progress, _text_row)
-    elif suffixes in ([".vec", ".gz"], [".txt", ".gz"]):
-        # No name and no time in the gzip header: the same vectors make the same bytes.
-        with atomic_write(path) as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
-            _write_rows(path, cast(BinaryIO, packed), words, vectors, progress, _text_row)
-    else:
-        raise BilexError(
-            f"{os.fspath(path)}: the name's ending is not that of a format; "
-            "use .vec, .txt, .vec.gz, .txt.gz, .bin or .safetensors"
-        )
-
-
-def _write_rows(
-    path: str | os.PathLike[str],
-    file: BinaryIO,
-    words: Sequence[str],
-    vectors: NDArray[np.float32],
-    progress: Callable[[int, int], None] | None,
-    format_row: Callable[[bytes, NDArray[np.float32]], bytes | None],
-) -> None:
-    """Write the header and the rows; `format_row` returns None for a word that the format cannot hold."""
-    count, dimension = vectors.shape
-    file.write(f"{count} {dimension}\n".encode())
-    for done, (word, vector) in enumerate(zip(words, vectors, strict=True), 1):
-        row = format_row(word.encode("utf-8"), vector)
-        if row is None:
-            raise BilexError(
-                f"{os.fspath(path)}: the word {quoted(word)} cannot be told from its numbers in this format; "
-                "save as .safetensors"
-            )
-        file.write(row)
-        if progress is not None and (done % ROWS_PER_REPORT == 0 or done == len(words)):
-            progress(done, len(words))
+        return
+    if suffix not in (".vec", ".txt") and (suffix != ".bin" or zipped):
+        remedy = "use .vec, .txt, .vec.gz, .txt.gz, .bin or .safetensors"
+        raise BilexError(f"{name}: the name's ending is not that of a format; {remedy}")
+    format_row = _word2vec_row if suffix == ".bin" else _text_row
+    with ExitStack() as stack:
+        file = stack.enter_context(atomic_write(path))
+        if zipped:  # no name and no time in the gzip header: the same vectors make the same bytes
+            file = cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", 6, file, mtime=0)))
+        file.write(f"{vectors.shape[0]} {vectors.shape[1]}\n".encode())
+        for done, (word, vector) in enumerate(zip(words, vectors, strict=True), 1):
+            row = format_row(word.encode("utf-8"), vector)
+            if row is None:
+                problem = f"the word {quoted(word)} cannot be told from its numbers in this format"
+                raise BilexError(f"{name}: {problem}; save as .safetensors")
+            file.write(row)
+            if progress is not None and (done % ROWS_PER_REPORT == 0 or done == len(words)):
+                progress(done, len(words))
 
 
 def _text_row(word: bytes, vector: NDArray[np.float32]) -> bytes | None:
