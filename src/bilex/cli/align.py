@@ -98,15 +98,10 @@ def moved_table(moved: list[MovedWord]) -> str:
     from bilex.lexicon.text import tsv_table
 
     header = ("word", "change", "cosine", "old_neighbours", "new_neighbours")
-    rows = [
-        (
-            each.word,
-            f"{each.change:.3f}",
-            f"{each.cosine:.4f}",
-            *map(" ".join, (each.old_neighbours, each.new_neighbours)),
-        )
-        for each in moved
-    ]
+    rows = []
+    for each in moved:
+        neighbours = map(" ".join, (each.old_neighbours, each.new_neighbours))
+        rows.append((each.word, f"{each.change:.3f}", f"{each.cosine:.4f}", *neighbours))
     return tsv_table(header, rows)
 
 

@@ -152,25 +152,24 @@ def find_problem(context: click.Context) -> str | None:
     return None
 
 
-def book_of(run: Run, folder: str, reviewed: bool, least: float, likely: float | None) -> Book:
-    """Return the lexicon for a format, or all pairs that are at least as `likely`; as it was reviewed, if asked to."""
+def book_of(run: Run, folder: str, reviewed: bool, min_confidence: float, min_probability: float | None) -> Book:
+    """Return the lexicon for a format, or all pairs of at least `min_probability`; as it was reviewed, if asked to."""
     from bilex.lexicon.formats.book import Book
     from bilex.lexicon.reviewed import ReviewedLexicon, read_reviewed
     from bilex.version import __version__
 
     review = read_reviewed(Path(folder) / "reviewed") if reviewed else ReviewedLexicon()
     entries = reviewed_entries(run, review) if reviewed else list(run.lexicon)
-    if likely is not None:  # in the order of the source words' frequency, likeliest first
-        sets = {entry[:2]: entry for entry in run.sets(likely) if entry[:2] not in review.forbidden}
-        sets |= {entry[:2]: entry for entry in entries if entry.confidence is not None and entry.confidence >= likely}
+    least = min_confidence if min_probability is None else min_probability
+    confident = [entry for entry in entries if entry.confidence is not None and entry.confidence >= least]
+    if min_probability is not None:  # in the order of the source words' frequency, likeliest first
+        sets = {entry[:2]: entry for entry in (*run.sets(least), *confident) if entry[:2] not in review.forbidden}
         rank, last = run.source.index, len(run.source)
         entries = sorted(sets.values(), key=lambda entry: (rank.get(entry.source, last), -(entry.confidence or 0)))
-    elif least:
+    elif min_confidence:
         run.lexicon.confident(least)  # an error if it has none
-        entries = [entry for entry in entries if entry.confidence is not None and entry.confidence >= least]
-    translations = None
-    if run.candidates is not None:
-        translations = partial(probable_translations, run, review, least if likely is None else likely)
+        entries = confident
+    translations = None if run.candidates is None else partial(probable_translations, run, review, least)
     return Book(entries, run.source.name, run.target.name, f"bilex {__version__}", translations)
 
 
@@ -272,6 +271,6 @@ def names_of_sides(output: str, source: str, target: str) -> dict[str, str]:
     if "und" in tags or tags[0].lower() == tags[1].lower():
         tags = ("source", "target")
     endings = (ending for group in VECTOR_FORMATS.values() for ending in group if output.lower().endswith(ending))
-    cut = len(output) - len(max(endings, key=len))
-    stem, ending = output[:cut], output[cut:]
+    ending = output[-len(max(endings, key=len)) :]
+    stem = output.removesuffix(ending)
     return {"source": f"{stem}.{tags[0]}{ending}", "target": f"{stem}.{tags[1]}{ending}"}

@@ -179,9 +179,10 @@ def write_summary(folder: Path, many: Many, summary: dict[str, Any]) -> None:
     for pair, cycles in many.cycles.items():
         cycles.save(folder / "-".join(pair) / CYCLES)
     header = ("first", "second", "third", "returned", "agreed", "agreement")
-    shares = ("" if triple.agreement is None else f"{triple.agreement:.6f}" for triple in many.triples)
-    counts = ((*triple.languages, triple.returned, triple.agreed) for triple in many.triples)
-    rows = [(*row, share) for row, share in zip(counts, shares, strict=True)]
+    rows = [
+        (*each.languages, each.returned, each.agreed, "" if each.agreement is None else f"{each.agreement:.6f}")
+        for each in many.triples
+    ]
     atomic_write_text(folder / TRIPLES, tsv_table(header, rows))
     files = sorted({SUMMARY, *(path.name for path in folder.iterdir())})
     checksums = {name: file_sha256(folder / name) for name in files if (folder / name).is_file()}
