@@ -57,3 +57,15 @@ def test_what_the_command_line_lacks_cannot_be_named(command: Any) -> None:
 
 def test_a_command_is_shown_as_it_was_given() -> None:
     assert repeating_command({"command": ["bilex", "induce", "a b.vec"]}) == ("bilex induce 'a b.vec'", True)
+    words = [
+        "bilex",
+        "induce-many",
+        "/home/me/en.vec",
+        "fi=/home/me/cc.vec",
+        "x/y=z",
+        "--seed=/home/me/s.txt",
+        "-o/tmp/me",
+        "-q",
+    ]
+    shown = "bilex induce-many en.vec fi=cc.vec x/y=z --seed=s.txt -ome -q"
+    assert repeating_command({"command": words})[0] == shown

@@ -199,9 +199,7 @@ def probable_translations(run: Run, review: ReviewedLexicon, least: float, rever
     They are those of the lexicon; where a word's add up to more than 1, they are divided by their sum.
     """
     side, other_side = (run.target, run.source) if reverse else (run.source, run.target)
-    candidates = run.candidates
-    if candidates is None:
-        return
+    candidates = run.require_candidates()
     candidates = candidates.mirrored() if reverse else candidates
     settled: dict[str, list[str]] = {}
     for pair in review.kept:
@@ -213,10 +211,8 @@ def probable_translations(run: Run, review: ReviewedLexicon, least: float, rever
         if word in settled:
             yield word, [(other, 1 / len(settled[word])) for other in settled[word]]
             continue
-        edges = candidates.edges_of(row)
-        listed = zip(candidates.graph.indices[edges].tolist(), candidates.probability[edges].tolist(), strict=True)
-        named = [(other_side.words[column], p) for column, p in listed if p >= least]
-        kept = [(other, p) for other, p in named if (word, other) not in forbidden]
+        named = [(other_side.words[column], p or 0.0) for column, _, p in candidates.listed(row)]
+        kept = [(other, p) for other, p in named if p >= least and (word, other) not in forbidden]
         total = max(1.0, sum(p for _, p in kept))
         yield word, [(other, p / total) for other, p in kept]
 

@@ -97,7 +97,7 @@ def render_alignment(aligned: Alignment, moved: Sequence[MovedWord], info: Mappi
         names=[side.name or label for side, label in ((aligned.source, "a"), (aligned.target, "b"))],
         language=language_tag(aligned.source.name),
         chart=contents.cosine_chart(aligned),
-        command=shlex.join(info["command"]),
+        command=shlex.join(map(reproduce.without_folders, info["command"])),
     )
 
 

@@ -1,5 +1,6 @@
 """How to make a run again: its command line, inputs and settings, from ``run.json`` alone."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -105,9 +106,10 @@ def written(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def without_folders(path: str) -> str:
-    """Leave the folders out of an absolute path, which is of use only on the machine where the run was made."""
-    return PurePath(path).name if PurePath(path).is_absolute() else path
+def without_folders(word: str) -> str:
+    """Remove the folders of an absolute path, also behind ``--seed=``, ``-o`` or ``en=``: only one machine has them."""
+    before, path = re.findall(r"(?s)\A(--[\w-]+=|-\w|\w+=|)(.*)", word)[0]
+    return f"{before}{PurePath(path).name}" if PurePath(path).is_absolute() else word
 
 
 def next_steps(advice: Sequence[str], name: str, info: dict[str, Any]) -> list[str]:
