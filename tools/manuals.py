@@ -20,7 +20,7 @@ WORD = re.compile(r"[^\W\d_]+")
 
 def prose(folder: Path) -> Iterator[str]:
     """Yield the lines of prose of the pages in a folder."""
-    for page in sorted(folder.glob("man*/*.gz")):
+    for page in sorted(page for page in folder.glob("man*/*.gz") if not page.is_symlink()):
         for line in gzip.decompress(page.read_bytes()).decode("utf-8", "replace").splitlines():
             text = MARKUP.sub("", line.replace("\\-", "-").replace("\\(aq", "'"))
             if not line.startswith((".", "'")) and PROSE.search(text):
