@@ -95,3 +95,15 @@ def test_inner_products_and_the_bound_on_float32(dimension: int) -> None:
     np.testing.assert_allclose(norms, np.linalg.norm(left.astype(np.float64), axis=1), rtol=1e-14)
     errors = np.abs((left @ right.T).astype(np.float64) - expected)
     assert (errors <= slack_factor(dimension) * np.outer(norms, topk_kernel.row_norms(right))).all()
+
+
+@pytest.mark.parametrize("n", [20, 100])  # by float32 products, and by 8-bit ones where there are
+def test_the_last_answers_change_nothing_but_the_time(n: int) -> None:
+    queries, targets, engine = random_vectors(41, n, 24), random_vectors(42, 300, 24), LocalEngine(2)
+    targets[150:] = targets[:150]  # ties
+    for move in (0.0, 0.01, 10.0):
+        moved = random_vectors(43, 300, 24, move)
+        moved[150:] = moved[:150]
+        found, expected = (each.top_k(queries, targets + moved, 5) for each in (engine, LocalEngine(1)))
+        assert found.indices.tobytes() == expected.indices.tobytes()
+        assert found.scores.tobytes() == expected.scores.tobytes()

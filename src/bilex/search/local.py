@@ -16,33 +16,52 @@ from bilex.search.engine import Neighbours, Progress, check_k
 
 QUERY_BLOCK = 512
 TARGET_BLOCK = 1024
+MAX_REMEMBERED = 1 << 20  # answers
 
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """Exact search on this machine. Threads and the shape of a block of scores do not change the answers."""
+    """Exact search on this machine. Threads and the shape of a block of scores do not change the answers.
+
+    EM asks for the best targets of slowly moving queries again and again. Those of the last search reach some level
+    now, which the best now certainly reach as well, so what is below it need not be looked at. Any targets would do.
+    """
 
     threads: int = field(default_factory=thread_count)
     query_block: int = QUERY_BLOCK
     target_block: int = TARGET_BLOCK
     progress: Progress | None = None
+    _last: dict[tuple[int, int, int], Indices] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query."""
         check_k(k, targets)
-        return self._search(queries, targets, k, 0)[0]
+        shape = len(queries), len(targets), k
+        levels = None if shape not in self._last else lowest_scores(queries, targets, self._last[shape])
+        found = self._search(queries, targets, k, 0, levels)[0]
+        self._last.clear()
+        if found.indices.size <= MAX_REMEMBERED:
+            self._last[shape] = found.indices
+        return found
 
     def top_k_both(self, queries: Vectors, targets: Vectors, k: int) -> tuple[Neighbours, Neighbours]:
         """Find the k best targets of each query and the k best queries of each target, in one pass."""
         check_k(k)
         return self._search(queries, targets, min(k, len(targets)), min(k, len(queries)))
 
-    def _search(self, queries: Vectors, targets: Vectors, k: int, k_back: int) -> tuple[Neighbours, Neighbours]:
-        """Find the k best targets of each query, and the `k_back` best queries of each target."""
+    def _search(
+        self, queries: Vectors, targets: Vectors, k: int, k_back: int, levels: Floats | None = None
+    ) -> tuple[Neighbours, Neighbours]:
+        """Find the k best targets of each query, and the `k_back` best queries of each target.
+
+        `levels` are scores that k targets of each query reach.
+        """
         from bilex.search.filters import choose_filter
 
         queries, targets = as_rows(queries), as_rows(targets)
         (best, where), of_targets = empty_lists(len(queries), k), empty_lists(len(targets), k_back)
+        if levels is not None:  # as if targets beyond the last had them: the k that reach them come before these
+            best[:], where[:] = levels[:, None], len(targets)
         filtered = choose_filter(queries, targets, self.target_block)
         strips = filtered.strips
 
@@ -77,3 +96,12 @@ class LocalEngine:
 def empty_lists(count: int, k: int) -> tuple[Floats, Indices]:
     """Return k scores and where they were found for each row, before anything was."""
     return np.full((count, k), -np.inf), np.full((count, k), -1, np.int64)
+
+
+def lowest_scores(queries: Vectors, targets: Vectors, chosen: Indices) -> Floats:
+    """Compute the lowest score of each query with the targets chosen for it."""
+    from bilex.search.topk_kernel import edge_scores
+
+    rows = np.repeat(np.arange(len(chosen)), chosen.shape[1])
+    scores = edge_scores(as_rows(queries), as_rows(targets), rows, chosen.ravel())
+    return np.asarray(scores.reshape(chosen.shape).min(axis=1))
