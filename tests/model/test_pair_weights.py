@@ -10,7 +10,7 @@ import pytest
 from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.counting import count_weights
 from bilex.model.evidence import Measured, kinds_between
-from bilex.model.forms import Vocabulary, form_columns
+from bilex.model.forms import Vocabulary, ending_levels, family_columns, form_columns
 from bilex.model.pair_weights import (
     FOLDS,
     MIN_LESSONS,
@@ -19,6 +19,7 @@ from bilex.model.pair_weights import (
     apply_weights,
     count_lessons,
     cross_fitted_forms,
+    named_weights,
     weigh_counted,
     weigh_edges,
 )
@@ -108,6 +109,27 @@ def test_slopes_count_in_proportion_and_curves_are_added(edges: CandidateEdges) 
     found = apply_weights(edges, PairWeights(slopes, curves, 0.5, 0.1))
     added = sum(each.nats(curves[each.name]) for each in edges.taught_evidence)
     np.testing.assert_allclose(found, 2 * edges.csls + 3 * edges.cosine + added)
+
+
+def test_endings_count_in_proportion(edges: CandidateEdges) -> None:
+    """Beside families, which compare what all the rest makes of a word's candidates, and count for nothing here."""
+    assert edges.vocabularies is not None
+    taught = weigh_edges(edges, Capacities(), EVERY).weights
+    silent = dict.fromkeys(family_columns(edges.vocabularies), 0.0)
+    none, some = (
+        apply_weights(edges, replace(taught, slopes=taught.slopes | silent | {"both endings": slope}))
+        for slope in (0.0, 2.0)
+    )
+    levels = ending_levels(*edges.vocabularies, edges.graph.rows, edges.graph.indices)
+    nats = taught.endings[1].read(levels[1])
+    assert np.abs(nats).max() > 0.1
+    np.testing.assert_allclose(some - none, 2 * nats, atol=1e-9)
+
+
+def test_taught_slopes_are_added_to_those_at_the_start() -> None:
+    start, columns = PairWeights({"csls": 5.0, "cosine": 1.0}, {}, 0.5, 0.1), np.array([2.0, 0.5, 0.25])
+    named = named_weights(columns, start, (), (), 0, ())
+    assert named.slopes == {"csls": 2 * 5.0 + 0.5, "cosine": 2 * 1.0 + 0.25}
 
 
 def test_endings_of_a_word_do_not_know_its_own_pairs(edges: CandidateEdges) -> None:

@@ -15,7 +15,7 @@ from bilex.em.e_steps import viterbi
 from bilex.errors import BilexError
 from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.methods import EStepConfig
-from bilex.model.prior import PRIOR_NAMES, Prior
+from bilex.model.prior import MAX_LOG_ODDS, PRIOR_NAMES, Prior
 from bilex.model.theta import MappedWords, Theta
 from bilex.numerics.types import Vectors
 from bilex.runs.prepared import rows_of_pairs
@@ -75,10 +75,11 @@ def test_impossible_capacities(limits: tuple[int | None, int | None, bool]) -> N
         Capacities(*limits)
 
 
-@pytest.mark.parametrize("log_odds", [math.nan, math.inf])
+@pytest.mark.parametrize("log_odds", [math.nan, math.inf, -1.01 * MAX_LOG_ODDS])
 def test_log_odds_are_finite(log_odds: float) -> None:
     with pytest.raises(BilexError, match="log_odds"):
         Prior(log_odds=log_odds)
+    assert Prior(log_odds=MAX_LOG_ODDS).log_odds == MAX_LOG_ODDS  # the largest that is allowed
 
 
 # What a prior does to a graph, and to a matching

@@ -73,6 +73,15 @@ def test_the_inverted_softmax_does_not_depend_on_blocks_or_threads(monkeypatch: 
     assert np.array_equal(make_space(300, 40)._summed, whole)
 
 
+def test_vectors_of_source_words_are_found_and_scored_as_the_words_are() -> None:
+    space, rows = make_space(*SIZES["hubs"]), np.arange(5)
+    for retrieval in ("csls", "nn", "isf"):
+        words = space.search(rows, 3, retrieval, ENGINE)
+        vectors = space.search_vectors(space.source[rows], 3, retrieval, ENGINE)
+        np.testing.assert_array_equal(vectors.indices, words.indices)
+        np.testing.assert_allclose(vectors.scores, words.scores, atol=1e-5)
+
+
 def test_csls_is_not_just_the_cosine() -> None:
     """The hubs of the fixture make a difference; otherwise the comparison above would prove little."""
     cosine, csls = (make_space().search(np.arange(50), 1, name, ENGINE).indices for name in ("nn", "csls"))
