@@ -266,6 +266,7 @@ def test_a_seed_is_certain_only_if_that_is_said(languages: Languages) -> None:
             ["--min-confidence"],
             ["Read every entry", "most frequent words first"],
         ),
+        ({"pairs": 100, "evidence": None}, "can tell", ["--min-confidence"], ["Read every entry"]),
         (
             {"seen": (99, 1000)},
             "only 99 words",

@@ -187,7 +187,8 @@ def test_pairs_in_common_are_those_that_enough_results_have() -> None:
         "pairs that 2 x share": (rows.tolist(), rows.tolist()),
         "pairs that 3 x share": (rows[::2].tolist(), rows[::2].tolist()),
     }
-    assert dict(in_common([first.where(rows < 5), second], "x", 20)) == {}  # too few to start from
+    assert dict(in_common([first.where(rows < 7), second], "x", 20)) == {}  # too few to start from
+    assert len(dict(in_common([first.where(rows < 8), second], "x", 20))) == 1
     assert [name for name, _ in in_common([first] * 3, "x", 20)] == ["pairs that 3 x share"]  # the same as two do
 
 
