@@ -72,6 +72,15 @@ def test_edges_share_a_number_where_both_endings_are_the_same() -> None:
             assert len(set(codes.tolist())) == len(same)
 
 
+def test_a_level_looks_at_as_many_letters_as_it_says() -> None:
+    words = ("xabc", "yabc", "abbc", "ybcc", "zzzz")  # that share three, two, one and no letter with the first
+    side, rows = Vocabulary.of(words), np.zeros(5, np.int64)
+    of_target, of_both = ending_levels(side, side, rows, np.arange(5))
+    shared = [[True] * 2 + [letters < 3] + [letters < 2] + [False] for letters in (1, 2, 3)]
+    for column in (of_target, of_both):
+        assert [(numbers == numbers[0]).tolist() for numbers in column] == shared
+
+
 def test_families_are_those_of_one_word_s_candidates() -> None:
     rng, target = np.random.default_rng(1), Vocabulary.of(WORDS)
     rows, columns = np.repeat(np.arange(4), 6), np.tile(np.arange(6), 4)

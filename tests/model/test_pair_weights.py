@@ -79,6 +79,7 @@ def test_counted_weights_are_their_sum(edges: CandidateEdges) -> None:
     few = weighed.among_frequent(WORDS - 10).graph
     assert few.rows.max() == few.indices.max() == WORDS - 11
     assert weights.log_odds == 0
+    assert weights.slopes == {"csls": counted.scale, "cosine": 0.0}
 
 
 def test_a_small_dictionary_teaches_nothing_and_a_large_one_improves_the_weights(edges: CandidateEdges) -> None:
