@@ -46,14 +46,16 @@ SEEDS = {
     "en-fi": (*SMALL, "identical", WHOLE, "unsupervised"),
     "en-de": (*SMALL, "identical", WHOLE, "numerals", "unsupervised"),
 }
+NO_FAMILIES = "no families in the confidence"
 ONLY_SELF_TAUGHT = (
     "no last round",
     "all pairs count alike in the last round",
     "no contrast",
+    NO_FAMILIES,
 )  # the maps of a whole dictionary stay
 ONLY_WEAK = "no other start"
 LEMMAS = {"--lemmas of the target": (False, True), "--lemmas of both": (True, True)}
-ONLY_TAUGHT = ("no dictionary teaches", "no endings", "no families", "no margin", *LEMMAS)
+ONLY_TAUGHT = ("no dictionary teaches", "no families", "no margin", *LEMMAS)
 FIGURES = ("model", "csls", "nn", "back", "entries", "precision", "expected")
 WordPairs = list[tuple[str, str]]
 
@@ -76,7 +78,8 @@ def changed(part: str) -> Iterator[None]:
         "no spelling": ("bilex.runs.entries.kinds_between", lambda source, target: (FrequencyEvidence(),)),
         "no frequency": ("bilex.runs.entries.kinds_between", spelling_only),
         "no dictionary teaches": ("bilex.model.pair_weights.MIN_LESSONS", 10**9),
-        "no endings": ("bilex.model.forms.EndingRatios.read", lambda self, levels: np.zeros(len(levels[0]))),
+        "no endings": ("bilex.model.endings.EndingRatios.read", lambda self, levels: np.zeros(len(levels[0]))),
+        NO_FAMILIES: ("bilex.confidence.assessment.confidence_of_forms", lambda posterior, *_: posterior),
         "no families": (
             "bilex.model.pair_weights.compare_families",
             lambda scores, rows, columns, vocabularies: np.zeros((len(rows), 4)),
@@ -95,6 +98,7 @@ PARTS = (
     *ONLY_SELF_TAUGHT,
     "no spelling",
     "no frequency",
+    "no endings",
     *ONLY_TAUGHT,
 )
 

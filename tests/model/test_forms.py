@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from bilex.model.endings import LONGEST_ENDING
 from bilex.model.forms import (
     BEGINNING,
-    ENDING_EXAMPLES,
     ENDING_LEVELS,
     FAMILY_COLUMNS,
-    LONGEST_ENDING,
     OWN_LEMMA_COLUMNS,
-    EndingRatios,
     Vocabulary,
     compare_families,
+    decide_within_families,
     ending_levels,
     family_columns,
     form_columns,
@@ -37,27 +36,6 @@ def test_words_with_the_same_letters_have_the_same_numbers() -> None:
     ]
     lemmas = Vocabulary.of(WORDS, ["a", "b", "a", "c", "c", "d"]).families
     assert lemmas[0] == lemmas[2] != lemmas[1] and lemmas[3] == lemmas[4]
-
-
-def test_ratios_are_those_of_the_shorter_ending_times_a_smoothed_count() -> None:
-    rng = np.random.default_rng(0)
-    levels = [rng.integers(0, size, 60) for size in (2, 4)]
-    matched, expected = rng.random(60), rng.random(60)
-    ratios = EndingRatios.count(levels, matched, expected)
-    short = {
-        c: (matched[levels[0] == c].sum() + ENDING_EXAMPLES) / (expected[levels[0] == c].sum() + ENDING_EXAMPLES)
-        for c in (0, 1)
-    }
-    so_far = np.array([short[c] for c in levels[0].tolist()])
-    found = ratios.read(levels)
-    for edge in range(60):
-        own = levels[1] == levels[1][edge]
-        grown = (matched[own].sum() + ENDING_EXAMPLES) / ((expected * so_far)[own].sum() + ENDING_EXAMPLES)
-        np.testing.assert_allclose(found[edge], np.log(so_far[edge] * grown))
-    unseen = ratios.read([levels[0][:1], np.array([99])])
-    np.testing.assert_allclose(unseen, np.log(so_far[:1]))  # no more than its shorter one
-    nothing = EndingRatios.count([np.zeros(0, np.int64)], np.zeros(0), np.zeros(0))
-    assert nothing.read([np.array([1, 2])]).tolist() == [0, 0]
 
 
 def test_edges_share_a_number_where_both_endings_are_the_same() -> None:
@@ -98,6 +76,18 @@ def test_families_are_those_of_one_word_s_candidates() -> None:
             several and columns[edge] == columns[own].min(),
         ]
         np.testing.assert_allclose(found[edge], expected, atol=1e-12)
+
+
+def test_what_decides_between_forms_leaves_the_weight_of_the_family() -> None:
+    rng, target = np.random.default_rng(1), Vocabulary.of(WORDS)
+    rows, columns = np.repeat(np.arange(4), 6), np.tile(np.arange(6), 4)
+    scores, nats = rng.normal(size=24), rng.normal(size=24)
+    found = decide_within_families(scores, nats, rows, columns, target)
+    for edge in range(len(rows)):
+        own = (rows == rows[edge]) & (target.families[columns] == target.families[columns[edge]])
+        np.testing.assert_allclose(np.exp(scores + found)[own].sum(), np.exp(scores)[own].sum())
+        np.testing.assert_allclose((found - nats)[own], (found - nats)[edge])  # between forms it is what was said
+        assert own.sum() > 1 or abs(found[edge]) < 1e-12
 
 
 def test_words_that_are_lemmas_are_marked() -> None:

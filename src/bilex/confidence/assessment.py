@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.confidence.calibration import Calibration, calibration_error, fit_calibration
+from bilex.confidence.families import Families, confidence_of_forms
 from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.posterior import worthwhile_posterior
 from bilex.numerics.threads import single_threaded_blas
@@ -46,11 +47,13 @@ class KnownTranslations:
 
 @single_threaded_blas()
 def assess_edges(
-    graph: Graph, capacities: Capacities, known: KnownTranslations | None
+    graph: Graph, capacities: Capacities, known: KnownTranslations | None, families: Families | None = None
 ) -> tuple[Floats, dict[str, Any]]:
     """Return the probability that each edge is right, from its weight in nats, and what ``run.json`` says about it."""
     confidence = worthwhile_posterior(graph, let_sources_share(capacities))
     if known is None or len(known.words) < MIN_EXAMPLES:
+        if families is not None:
+            confidence = confidence_of_forms(confidence, graph.rows, families)
         return confidence, {"calibrated_on": "the run itself", "examples": 0}
     from bilex.model.rivals_kernel import top_two
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from bilex.matching.graph import Graph, Matching, RowPairs
 from bilex.matching.solver import solve
-from bilex.methods import MIN_LISTED, MapConfig
+from bilex.methods import MapConfig
 from bilex.model.counting import measure_purity
 from bilex.model.evidence import Evidence, Flags, Measured
 from bilex.model.forms import Vocabularies
@@ -33,7 +33,7 @@ from bilex.search.lists import NeighbourLists
 from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
 
 DICTIONARY_NEIGHBOURS = 20  # of a dictionary's word: as many as other words have edges, by neighbours of both sides
-LISTING_ODDS = float(np.log(1 / MIN_LISTED - 1))  # what an entry has to outweigh is this much less than no entry
+LISTING_ODDS = 1.75  # nats: a pair may be this much less probable than no pair, since synonyms share a word's posterior
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Languages:
 
     def among_frequent(self, max_rank: int | None) -> Languages:
         """Return the most frequent words of both; evidence is measured by row, so it stays."""
-        return replace(self, source=self.source[:max_rank], target=self.target[:max_rank], vocabularies=None)
+        return replace(self, source=self.source[:max_rank], target=self.target[:max_rank])
 
 
 def gather_edges(

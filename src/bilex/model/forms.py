@@ -1,14 +1,8 @@
-"""Forms of one word: what their endings say, and how a candidate compares with the rest of its family.
+"""Forms of one word: which endings are looked at, and how a candidate compares with the rest of its family.
 
 Vectors hardly tell the forms of a word apart, and a dictionary lists one or two of them.
 
-- *Endings*: how often a candidate with this ending is right, beside how often the weights so far expect it: of the
-  target's ending alone (a dictionary form looks like one), and of both words' endings together (*-s* goes with *-t*).
-  Ratios are counted from short endings to long ones, each on top of the shorter one's:
-
-      ratio(c) = ratio(shorter c) · (right(c) + κ) / (expected(c) + κ)
-
-  the posterior mean of a Poisson rate under a Gamma prior of κ examples around the shorter ending's rate.
+- *Endings* (`bilex.model.endings`): the target's ending alone, and both words' endings together.
 - *Families*: candidates of one word that begin with the same letters, or that have one lemma. What the family weighs
   beyond the candidate, and whether the candidate is its shortest or its most frequent form.
 - *Lemmas*, if they are known: whether the source, the target, and both are lemmas themselves; and, counted like
@@ -22,13 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bilex.model.endings import LONGEST_ENDING, number_endings
 from bilex.model.evidence import Flags
 from bilex.numerics.types import Floats, Indices
 from bilex.vectors.spelling import fold_spelling
 
-LONGEST_ENDING = 3  # letters
 BEGINNING = 4  # letters that forms of one word share
-ENDING_EXAMPLES = 5.0  # κ: examples that a shorter ending's ratio counts for
 ENDING_LEVELS = (  # the last letters of the source and of the target that are looked at together, one column each
     ((0, 1), (0, 2), (0, 3)),
     ((1, 1), (2, 2), (3, 3)),
@@ -52,9 +45,7 @@ class Vocabulary:
     def of(cls, words: Sequence[str], lemmas: Sequence[str] = ()) -> Vocabulary:
         """Assign numbers to the endings and families of words; a family is a lemma, if lemmas are given."""
         folded = [fold_spelling(word) for word in words]
-        endings = tuple(
-            number([word[-letters:] if letters else "" for word in folded]) for letters in range(LONGEST_ENDING + 1)
-        )
+        endings = tuple(number_endings(folded, letters) for letters in range(LONGEST_ENDING + 1))
         families = number(lemmas or [word[:BEGINNING] for word in folded])
         own = np.array([word == lemma for word, lemma in zip(words, lemmas, strict=True)], float) if lemmas else None
         endings += () if own is None else (own.astype(np.int64),)
@@ -71,43 +62,12 @@ def number(names: Sequence[str]) -> Indices:
     return np.array([seen.setdefault(name, len(seen)) for name in names], np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class EndingRatios:
-    """For each level the classes of endings that were counted, in ascending order, and their log-ratios."""
-
-    classes: tuple[Indices, ...]
-    nats: tuple[Floats, ...]
-
-    @classmethod
-    def count(cls, levels: Sequence[Indices], matched: Floats, expected: Floats) -> EndingRatios:
-        """Count how often each class is right (`matched`), beside how often that is expected."""
-        ratio, classes, nats = np.ones(len(matched)), list[Indices](), list[Floats]()
-        for codes in levels:
-            seen, places = np.unique(codes, return_inverse=True)
-            right = np.bincount(places, matched, len(seen))
-            awaited = np.bincount(places, expected * ratio, len(seen))
-            grown = (right + ENDING_EXAMPLES) / (awaited + ENDING_EXAMPLES)
-            ratio = ratio * grown[places]
-            classes.append(seen)
-            nats.append(np.log(grown))
-        return cls(tuple(classes), tuple(nats))
-
-    def read(self, levels: Sequence[Indices]) -> Floats:
-        """Add up the log-ratios of edges over the levels; an unseen ending says no more than its shorter one."""
-        total = np.zeros(len(levels[0]))
-        for seen, nats, codes in zip(self.classes, self.nats, levels, strict=True):
-            if len(seen):
-                places = np.minimum(np.searchsorted(seen, codes), len(seen) - 1)
-                total += np.where(seen[places] == codes, nats[places], 0.0)
-        return total
-
-
 def ending_levels(source: Vocabulary, target: Vocabulary, rows: Indices, columns: Indices) -> list[list[Indices]]:
     """Assign numbers to the endings of edges, at every level of every column of `ENDING_LEVELS`, and to lemmas."""
     with_lemmas = () if target.is_lemma is None else (LEMMA_LEVELS,)
     return [
         [
-            source.endings[one][rows] * np.int64(len(target.lengths)) + target.endings[other][columns]
+            source.endings[one][rows] * (target.endings[other].max(initial=0) + 1) + target.endings[other][columns]
             for one, other in levels
         ]
         for levels in (*ENDING_LEVELS, *with_lemmas)
@@ -132,8 +92,7 @@ def compare_families(scores: Floats, rows: Indices, columns: Indices, vocabulari
     The families of a source word are those of its own candidates. The target's rank is its column.
     """
     source, target = vocabularies
-    _, family = np.unique(rows * np.int64(len(target.lengths)) + target.families[columns], return_inverse=True)
-    size = int(family.max(initial=-1)) + 1
+    family, size = families_of(rows, columns, target)
     heaviest = np.full(size, -np.inf)
     np.maximum.at(heaviest, family, scores)
     together = np.bincount(family, np.exp(scores - heaviest[family]), size)
@@ -143,6 +102,25 @@ def compare_families(scores: Floats, rows: Indices, columns: Indices, vocabulari
     own = [side.is_lemma[places] for side, places in ((source, rows), (target, columns)) if side.is_lemma is not None]
     both = [own[0] * own[1]] if len(own) == len(vocabularies) else []
     return np.column_stack([beyond, several, *flags, *own, *both]).astype(np.float64)
+
+
+def decide_within_families(scores: Floats, nats: Floats, rows: Indices, columns: Indices, target: Vocabulary) -> Floats:
+    """Return what `nats` add to the scores of edges if they only decide between the forms of a family.
+
+    What a family weighs in all stays as it is.
+    """
+    family, size = families_of(rows, columns, target)
+    heaviest = np.full(size, -np.inf)
+    np.maximum.at(heaviest, family, scores)
+    odds = np.exp(scores - heaviest[family])
+    growth = np.bincount(family, odds * np.exp(nats), size) / np.bincount(family, odds, size)
+    return np.asarray(nats - np.log(growth)[family])
+
+
+def families_of(rows: Indices, columns: Indices, target: Vocabulary) -> tuple[Indices, int]:
+    """Assign numbers to the families of each source word's own candidates; return those of edges, and how many."""
+    _, family = np.unique(rows * np.int64(len(target.lengths)) + target.families[columns], return_inverse=True)
+    return family, int(family.max(initial=-1)) + 1
 
 
 def least_of(values: Floats, groups: Indices, size: int) -> Flags:

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from bilex.matching.graph import Capacities, Graph, RowPairs
-from bilex.model.counting import CountedWeights, bounded_purity, count_weights, learn_log_odds
+from bilex.model.counting import CountedWeights, bounded_purity, choose_edges, count_weights, is_telling, learn_log_odds
+from bilex.model.endings import EndingRatios, count_endings, cross_fit_endings
 from bilex.model.evidence import Flags, Measured
 from bilex.model.forms import (
     ENDING_COLUMNS,
-    EndingRatios,
     Vocabularies,
     compare_families,
+    decide_within_families,
     ending_levels,
     family_columns,
     form_columns,
@@ -111,28 +112,39 @@ class PairWeights:
 
 @dataclass(frozen=True, eq=False)
 class WeighedEdges:
-    """The edges of a run with their weights in nats, log-odds included, and how they were weighed."""
+    """The edges of a run with their weights in nats, log-odds included, and how they were weighed.
+
+    `chosen` are the edges that stand out most for both of their words.
+    """
 
     graph: Graph
     weights: PairWeights
+    chosen: Flags
 
     def among_frequent(self, max_rank: int | None) -> WeighedEdges:
         """Return only the edges between two words among the `max_rank` most frequent."""
         if max_rank is None:
             return self
         seen = (self.graph.rows < max_rank) & (self.graph.indices < max_rank)
-        return replace(self, graph=self.graph.where(seen))
+        return replace(self, graph=self.graph.where(seen), chosen=self.chosen[seen])
 
 
 @single_threaded_blas()
 def weigh_edges(edges: CandidateEdges, capacities: Capacities, dictionary: RowPairs | None = None) -> WeighedEdges:
     """Learn the weights of pairs from the edges of a run and, if there is one, a dictionary; weigh every edge."""
     counted = count_weights(edges.graph, edges.evidence)
+    purity = bounded_purity(counted.purity, counted.deviation)
     weights, nats = weigh_counted(edges, counted)
     if dictionary is not None and edges.vocabularies is not None:
         weights, nats = teach(edges, weights, nats, dictionary)
-    log_odds = learn_log_odds(edges.graph, nats, bounded_purity(counted.purity, counted.deviation), capacities)
-    return WeighedEdges(replace(edges.graph, weights=nats + log_odds), replace(weights, log_odds=log_odds))
+    if edges.vocabularies is not None and not weights.lessons and is_telling(counted.purity, counted.deviation):
+        rows, columns = edges.graph.rows, edges.graph.indices
+        levels = [codes for column in ending_levels(*edges.vocabularies, rows, columns) for codes in column]
+        endings = count_endings(edges.graph, edges.evidence, levels, rows % FOLDS, purity)
+        nats = nats + decide_within_families(nats, endings, rows, columns, edges.vocabularies[1])
+    log_odds = learn_log_odds(edges.graph, nats, purity, capacities)
+    graph, weights = replace(edges.graph, weights=nats + log_odds), replace(weights, log_odds=log_odds)
+    return WeighedEdges(graph, weights, choose_edges(edges.graph)[0])
 
 
 def weigh_counted(edges: CandidateEdges, counted: CountedWeights) -> tuple[PairWeights, Floats]:
@@ -252,12 +264,7 @@ def cross_fitted_forms(
     matched = np.divide(probable * right, share, where=share > 0, out=np.zeros(len(share)))
     expected, found, ratios = probable * (share > 0), list[Floats](), list[EndingRatios]()
     for levels in ending_levels(*edges.vocabularies, rows, columns):
-        nats = np.empty(len(rows))
-        for fold in range(FOLDS):
-            own = folds == fold
-            others = EndingRatios.count([codes[~own] for codes in levels], matched[~own], expected[~own])
-            nats[own] = others.read([codes[own] for codes in levels])
-        found.append(nats)
+        found.append(cross_fit_endings(levels, folds, matched, expected))
         ratios.append(EndingRatios.count(levels, matched, expected))
     families = compare_families(scores + np.sum(found, axis=0), rows, columns, edges.vocabularies)
     return np.column_stack([*found, families]), tuple(ratios)

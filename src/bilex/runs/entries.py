@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bilex.confidence.assessment import KnownTranslations, assess_edges
+from bilex.confidence.families import Families
 from bilex.confidence.figures import is_frequency_ordered
 from bilex.em.context import Context
 from bilex.em.edges import Languages, gather_edges, match_weighed
@@ -17,10 +18,10 @@ from bilex.lexicon.lexicon import MATCHING, RETRIEVAL, REVIEW, SEED, Lexicon
 from bilex.matching.graph import RowPairs
 from bilex.methods import Method
 from bilex.model.candidates import CandidatePairs
-from bilex.model.counting import MIN_PURITY, tells_failure
+from bilex.model.counting import MIN_PURITY, bounded_purity, tells_failure
 from bilex.model.evidence import kinds_between
 from bilex.model.forms import Vocabulary
-from bilex.model.pair_weights import MIN_LESSONS, WeighedEdges, weigh_edges
+from bilex.model.pair_weights import WeighedEdges, weigh_edges
 from bilex.runs.prepared import Prepared
 from bilex.search.engine import Engine
 from bilex.search.lists import NeighbourLists
@@ -67,11 +68,9 @@ class Learnt:
 
 
 def languages_of(prepared: Prepared) -> Languages:
-    """Return both languages as their evidence is measured; forms of words matter only if a dictionary teaches them."""
+    """Return both languages as their evidence is measured."""
     source, target = prepared.source, prepared.target
-    vocabularies = None
-    if prepared.seed.is_dictionary and len(prepared.seed) >= MIN_LESSONS:
-        vocabularies = Vocabulary.of(source.words, source.lemmas), Vocabulary.of(target.words, target.lemmas)
+    vocabularies = Vocabulary.of(source.words, source.lemmas), Vocabulary.of(target.words, target.lemmas)
     return Languages(source.vectors, target.vectors, kinds_between(source.words, target.words), vocabularies)
 
 
@@ -110,7 +109,11 @@ def assess_candidates(learnt: Learnt, weighed: WeighedEdges) -> tuple[CandidateP
     Pairs that a person keeps are right, and those that a person forbids are wrong.
     """
     prior, graph, weights = learnt.prepared.prior, weighed.graph, weighed.weights
-    probability, about = assess_edges(graph, prior.capacities, learnt.dictionary)
+    families = None
+    if learnt.languages.vocabularies is not None:
+        of_edges = learnt.languages.vocabularies[1].families[graph.indices]
+        families = Families(of_edges, weighed.chosen, bounded_purity(weights.purity, weights.deviation))
+    probability, about = assess_edges(graph, prior.capacities, learnt.dictionary, families)
     if (
         about["examples"] == 0
         and tells_failure(weights.purity, weights.deviation)
