@@ -24,17 +24,17 @@ def at(address: int, shape: tuple[int, ...], kind: type[np.generic]) -> np.ndarr
 
 def tile(q: int, stride: int, t: int, starts: int, scales: int, quads: int, levels: int, masks: int) -> None:
     """Do what the instruction does, in Python."""
-    targets = at(t, (int8.GROUPS, quads, 16, 4), np.int8).astype(int)
-    factors = at(scales, (int8.WIDTH,), np.float32)
-    for row in range(int8.ROWS):
+    targets = at(t, (rounding.GROUPS, quads, 16, 4), np.int8).astype(int)
+    factors = at(scales, (rounding.WIDTH,), np.float32)
+    for row in range(rounding.ROWS):
         query = at(q + row * stride, (quads, 4), np.uint8).astype(int)
-        sums = at(starts, (int8.WIDTH,), np.int32) + np.einsum("gqlc,qc->gl", targets, query).ravel()
-        level, scale = at(levels, (int8.ROWS, 2), np.float32)[row]
-        of_targets = at(levels + 8 * int8.ROWS, (int8.WIDTH,), np.float32)
+        sums = at(starts, (rounding.WIDTH,), np.int32) + np.einsum("gqlc,qc->gl", targets, query).ravel()
+        level, scale = at(levels, (rounding.ROWS, 2), np.float32)[row]
+        of_targets = at(levels + 8 * rounding.ROWS, (rounding.WIDTH,), np.float32)
         scores = sums.astype(np.float32) * factors
         for which, is_reached in enumerate((scores >= level, scores * scale >= of_targets)):
             reached = np.flatnonzero(is_reached)
-            at(masks, (int8.ROWS, 2), np.uint64)[row, which] = sum(1 << int(place) for place in reached)
+            at(masks, (rounding.ROWS, 2), np.uint64)[row, which] = sum(1 << int(place) for place in reached)
 
 
 @pytest.fixture(autouse=True)
@@ -76,14 +76,14 @@ def test_products_are_exact_and_compared_with_both_levels(n: int, m: int, dimens
     shifted = rounding.prepare_queries(queries, tiles).shifted
     q, t, scales = rounded_rows(queries)[0], rounded_rows(targets)[0], rounded_rows(targets)[1][0]
     scores = (q.astype(int) @ t.T.astype(int)).astype(np.float32) * scales
-    for start in range(0, n, int8.ROWS):
+    for start in range(0, n, rounding.ROWS):
         for chunk in range(tiles.bounds.shape[1]):
-            block = scores[start : start + int8.ROWS, chunk * int8.WIDTH : (chunk + 1) * int8.WIDTH]
-            own, of_targets = (np.full(shape, np.inf, np.float32) for shape in ((int8.ROWS, 2), int8.WIDTH))
+            block = scores[start : start + rounding.ROWS, chunk * rounding.WIDTH : (chunk + 1) * rounding.WIDTH]
+            own, of_targets = (np.full(shape, np.inf, np.float32) for shape in ((rounding.ROWS, 2), rounding.WIDTH))
             own[: len(block)] = rng.choice(block.ravel(), (len(block), 2))  # a level, so that equality happens; a scale
             whole = block * own[: len(block), 1:]
             of_targets[: block.shape[1]] = rng.permuted(whole, axis=0)[0]
-            masks = np.zeros((int8.ROWS, 2), np.uint64)
+            masks = np.zeros((rounding.ROWS, 2), np.uint64)
             int8.compare_tile(shifted, start, tiles, chunk, np.append(own, of_targets), masks)
             for which, expected in enumerate((block >= own[: len(block), :1], whole >= of_targets[: block.shape[1]])):
                 for row, line in enumerate(expected):
@@ -102,7 +102,7 @@ def test_the_error_margin_is_above_every_error() -> None:
         margin = getattr(int8.error_margin, "py_func", int8.error_margin)
         for row in range(40):
             for column in range(80):
-                bound = margin(facts, row, tiles.bounds, column // int8.WIDTH, slack)
+                bound = margin(facts, row, tiles.bounds, column // rounding.WIDTH, slack)
                 assert errors[row, column] <= bound < 0.1 * sizes[row]
 
 
