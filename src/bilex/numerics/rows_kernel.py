@@ -6,6 +6,7 @@ from bilex.numerics.compilation import njit
 from bilex.numerics.types import Floats, Indices, Vectors
 
 PAIRWISE_BLOCK = 128  # NumPy halves longer sums
+LONGEST_SUM = PAIRWISE_BLOCK + 1  # rows that `sum_lists` can sum
 
 
 def pairwise_plan(dimension: int) -> Indices:
@@ -86,3 +87,31 @@ def average_lists(vectors: Vectors, lists: Indices, means: Vectors) -> None:
                 means[row, i] += vectors[chosen, i]
         for i in range(vectors.shape[1]):
             means[row, i] /= size
+
+
+@njit(cache=True, nogil=True)
+def sum_lists(rows: Floats, starts: Indices) -> Floats:
+    """Sum the rows from each start to the next in the order of `np.add.reduceat`: the first, and then a block's sum.
+
+    No list is empty, or longer than `LONGEST_SUM`.
+    """
+    width = rows.shape[1]
+    sums, eight = np.empty((starts.size - 1, width)), np.empty((8, width))
+    for number in range(starts.size - 1):
+        start, stop = starts[number] + 1, starts[number + 1]
+        whole, total = stop - (stop - start) % 8, sums[number]
+        total[:] = 0.0
+        if whole > start:
+            eight[:] = 0.0
+            for row in range(start, whole):
+                for i in range(width):
+                    eight[(row - start) % 8, i] += rows[row, i]
+            for i in range(width):
+                low = (eight[0, i] + eight[1, i]) + (eight[2, i] + eight[3, i])
+                total[i] = low + ((eight[4, i] + eight[5, i]) + (eight[6, i] + eight[7, i]))
+        for row in range(whole, stop):
+            for i in range(width):
+                total[i] += rows[row, i]
+        for i in range(width):
+            total[i] = rows[start - 1, i] + total[i]
+    return sums
