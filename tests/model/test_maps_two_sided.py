@@ -250,3 +250,18 @@ def test_in_the_span_of_few_pairs_the_maps_are_the_same(options: Any, monkeypatc
     for left in (x, others):
         expected, found = ((left @ maps[0].T) @ (others @ maps[1].T).T for maps in (dense, few))
         np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_a_matrix_on_which_lapack_fails_is_decomposed_by_its_transpose(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of NumPy 2.5 does on some of low rank."""
+    matrix, svd, tried = np.random.default_rng(0).normal(size=(4, 6)), np.linalg.svd, []
+
+    def fail_once(*arguments: Any, **options: Any) -> Any:
+        tried.append(arguments)
+        if len(tried) == 1:
+            raise np.linalg.LinAlgError("SVD did not converge")
+        return svd(*arguments, **options)
+
+    monkeypatch.setattr(np.linalg, "svd", fail_once)
+    left, values, right = mapping.decompose(matrix)
+    np.testing.assert_allclose(left * values @ right, matrix)

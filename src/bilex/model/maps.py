@@ -73,7 +73,7 @@ def two_sided(config: MapConfig, source: Vectors, target: Vectors) -> tuple[Floa
         return two_sided_in_span(config, (x, y), ridges)
     with single_threaded_blas():
         whiten_x, whiten_y = (inverse_root(z.T @ z / len(z), ridge) for z, ridge in zip((x, y), ridges, strict=True))
-        left, correlations, right = np.linalg.svd(whiten_x @ (x.T @ y / len(x)) @ whiten_y, full_matrices=False)
+        left, correlations, right = decompose(whiten_x @ (x.T @ y / len(x)) @ whiten_y)
         weights = np.power(correlations, config.reweight)[:, None]
         maps = [weights * (left.T @ whiten_x), weights * (right @ whiten_y)]
         if config.dewhiten:
@@ -82,12 +82,21 @@ def two_sided(config: MapConfig, source: Vectors, target: Vectors) -> tuple[Floa
     return np.asarray(maps[0][: config.dimensions]), np.asarray(maps[1][: config.dimensions])
 
 
+def decompose(matrix: Floats) -> tuple[Floats, Floats, Floats]:
+    """Find the singular values and vectors; where LAPACK does not converge (low ranks), it does on the transpose."""
+    try:
+        left, values, right = np.linalg.svd(matrix, full_matrices=False)
+    except np.linalg.LinAlgError:
+        right, values, left = (part.T for part in np.linalg.svd(matrix.T, full_matrices=False))
+    return left, values, right
+
+
 def two_sided_in_span(config: MapConfig, sides: tuple[Floats, Floats], ridges: list[float]) -> tuple[Floats, Floats]:
     """Fit the maps within the dimensions that the pairs span; the others have no correlation, and so no weight."""
     size = min(z.shape[1] for z in sides)
     with single_threaded_blas():
         (x, whiten_x), (y, whiten_y) = (whiten_in_span(z, ridge) for z, ridge in zip(sides, ridges, strict=True))
-        left, correlations, right = np.linalg.svd(x.T @ y, full_matrices=False)
+        left, correlations, right = decompose(x.T @ y)
         weights = np.power(correlations, config.reweight)[:, None]
         maps = [np.zeros((size, z.shape[1])) for z in sides]
         for whole, part in zip(maps, (left.T @ whiten_x, right @ whiten_y), strict=True):
