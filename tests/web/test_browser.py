@@ -186,7 +186,7 @@ def test_hostile_words_are_shown_as_text(page: Page) -> None:
     page.wait_for("tbody", HOSTILE[0])
     page.go("review")
     page.wait_for(".alternatives")
-    page.find("#queue-order").send_keys("most")
+    page.find('#queue-order option[value="-confidence"]').click()
     page.wait_for("#queue", HOSTILE[0])
     page.check_nothing_ran()
 
@@ -351,7 +351,7 @@ def test_an_unmatched_word_is_translated_and_the_run_is_retrained(
         page.wait_for("#progress-text", "1 unmatched translated")
         assert page.reviewed() == 0
         assert decisions_in(folder)[f"{unmatched}→"].correction == choice
-        page.find("#queue-order").send_keys("unmatched")
+        page.find("#queue-order option[value=unmatched]").click()
         page.wait(lambda: page.pair().endswith("→—") and page.text(".alternatives"))
         assert unmatched not in page.text("#queue")
         page.find("#retrain").click()
