@@ -367,6 +367,17 @@ def test_an_unmatched_word_is_translated_and_the_run_is_retrained(
         page.wait(lambda: not page.find("#retraining").is_displayed())
 
 
+def test_letters_typed_into_the_list_of_orders_decide_nothing(page: Page, served: tuple[Path, str]) -> None:
+    page.open("review")
+    page.wait_for(".alternatives")
+    before, order = decisions_in(served[0]), page.find("#queue-order")
+    for letter in "most a":
+        order.send_keys(letter)
+        page.wait_for(".alternatives")  # the card is drawn anew
+        assert page.run("return document.activeElement.id") == "queue-order"
+    assert decisions_in(served[0]) == before
+
+
 def test_views_fit_the_window_and_every_control_has_a_name(page: Page) -> None:
     for width, height in ((1280, 900), (390, 844)):
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}

@@ -20,8 +20,12 @@ const state = { queue: [], place: 0, more: true, alternatives: [], correcting: f
 const act = { decide, correct, undo, move };
 
 export function start() {
-  byId("queue-order").addEventListener("change", (event) => {
-    event.target.blur();
+  const order = byId("queue-order");
+  let typed = false; // letters that choose an order must not go on to the card, where they decide
+  order.addEventListener("keydown", () => (typed = true));
+  order.addEventListener("pointerdown", () => (typed = false));
+  order.addEventListener("change", () => {
+    if (!typed) order.blur();
     restart();
   });
   byId("retrain").addEventListener("click", startRetraining);
@@ -113,7 +117,7 @@ async function draw() {
   }
   state.alternatives = [];
   byId("card").replaceChildren(...card(row, act));
-  byId("card").focus({ preventScroll: true });
+  if (document.activeElement !== byId("queue-order")) byId("card").focus({ preventScroll: true });
   let found;
   try {
     found = await get("word", { side: "source", word: row.source });
