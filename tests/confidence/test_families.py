@@ -16,10 +16,10 @@ from bilex.confidence.families import (
 
 
 def test_forms_share_their_family_s_probability_and_families_do_not_compete() -> None:
-    rows, of_edges = np.array([0, 0, 0, 1, 1]), np.array([7, 7, 8, 7, 9])
+    of_edges = np.array([0, 0, 1, 2, 3])
     posterior = np.array([0.45, 0.3, 0.2, 0.6, 0.0])
     chosen = np.array([True, False, False, True, False])
-    found = confidence_of_forms(posterior, rows, Families(of_edges, chosen, 0.8))
+    found = confidence_of_forms(posterior, Families(of_edges, chosen, 0.8))
     together = np.array([0.75, 0.75, 0.2, 0.6, 0.0])
     expected = (0.8 + (0.75 + 0.6) / 2) / 2
     shift = shift_to_mean(EVIDENCE_SHARE * log_odds_of(together[chosen]), expected)
@@ -31,7 +31,7 @@ def test_forms_share_their_family_s_probability_and_families_do_not_compete() ->
 def test_without_chosen_pairs_the_posterior_stays() -> None:
     posterior = np.array([0.4, 0.0])
     none = Families(np.zeros(2, np.int64), np.zeros(2, bool), 0.5)
-    assert confidence_of_forms(posterior, np.zeros(2, np.int64), none).tolist() == [0.4, 0.0]
+    assert confidence_of_forms(posterior, none).tolist() == [0.4, 0.0]
 
 
 @pytest.mark.parametrize("mean", [0.03, 0.5, 0.97])
@@ -42,6 +42,6 @@ def test_log_odds_are_shifted_to_a_mean_probability(mean: float) -> None:
 
 
 def test_certain_posteriors_stay_between_0_and_1() -> None:
-    posterior, rows = np.array([1.0, 1.0, 0.0]), np.arange(3)
-    found = confidence_of_forms(posterior, rows, Families(np.zeros(3, np.int64), np.array([1, 1, 0], bool), 0.9))
+    posterior = np.array([1.0, 1.0, 0.0])
+    found = confidence_of_forms(posterior, Families(np.arange(3), np.array([1, 1, 0], bool), 0.9))
     assert ((found >= 0) & (found <= 1)).all() and found[2] == 0

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilex.confidence.calibration import Calibration, calibration_error, fit_calibration
-from bilex.confidence.families import Families, confidence_of_forms
+from bilex.confidence.families import Families, confidence_of_forms, log_odds_of
 from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.posterior import worthwhile_posterior
 from bilex.numerics.threads import single_threaded_blas
@@ -53,7 +53,7 @@ def assess_edges(
     confidence = worthwhile_posterior(graph, let_sources_share(capacities))
     if known is None or len(known.words) < MIN_EXAMPLES:
         if families is not None:
-            confidence = confidence_of_forms(confidence, graph.rows, families)
+            confidence = confidence_of_forms(confidence, families)
         return confidence, {"calibrated_on": "the run itself", "examples": 0}
     from bilex.model.rivals_kernel import top_two
 
@@ -79,7 +79,7 @@ IDENTITY = Calibration(0.0, np.array([1.0, 0.0, 0.0]), np.zeros(3), np.ones(3))
 def features_of(confidence: Floats, posterior: Floats, rows: Indices) -> Floats:
     """Return the log-odds of each edge's confidence and posterior, and the logarithm of its source word's rank."""
     clipped = np.clip((confidence, posterior), MIN_POSTERIOR, 1 - MIN_POSTERIOR)
-    return np.column_stack([*np.log(clipped / (1 - clipped)), np.log1p(rows)])
+    return np.column_stack([*log_odds_of(clipped), np.log1p(rows)])
 
 
 def held_out_confidence(features: Floats, right: NDArray[np.bool_]) -> Floats:

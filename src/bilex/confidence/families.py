@@ -25,19 +25,21 @@ MAX_SHIFTS, SHIFT_TOLERANCE, FLATTEST = 60, 1e-9, 0.01  # of Newton's method: it
 
 @dataclass(frozen=True, eq=False)
 class Families:
-    """The family of each edge's target, the edges that stand out most for both words, and the share right of these."""
+    """The family of each edge, the edges that stand out most for both words, and the share of these that is right.
+
+    A family belongs to one source word, as `bilex.model.forms.families_of` numbers them.
+    """
 
     of_edges: Indices
     chosen: Flags
     purity: float
 
 
-def confidence_of_forms(posterior: Floats, rows: Indices, families: Families) -> Floats:
+def confidence_of_forms(posterior: Floats, families: Families) -> Floats:
     """Return the probability that each edge is right, from its posterior."""
     if not families.chosen.any():
         return posterior
-    _, family = np.unique(rows * (families.of_edges.max() + 1) + families.of_edges, return_inverse=True)
-    together = np.bincount(family, posterior)[family]
+    together = np.bincount(families.of_edges, posterior)[families.of_edges]
     log_odds = EVIDENCE_SHARE * log_odds_of(np.clip(together, CLOSEST, 1 - CLOSEST))
     expected = (families.purity + float(together[families.chosen].mean())) / 2  # two estimates of the same share
     right = probability_of(log_odds + shift_to_mean(log_odds[families.chosen], expected))

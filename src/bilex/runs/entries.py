@@ -20,7 +20,7 @@ from bilex.methods import Method
 from bilex.model.candidates import CandidatePairs
 from bilex.model.counting import MIN_PURITY, bounded_purity, tells_failure
 from bilex.model.evidence import kinds_between
-from bilex.model.forms import Vocabulary
+from bilex.model.forms import Vocabulary, families_of
 from bilex.model.pair_weights import WeighedEdges, weigh_edges
 from bilex.runs.prepared import Prepared
 from bilex.search.engine import Engine
@@ -111,7 +111,7 @@ def assess_candidates(learnt: Learnt, weighed: WeighedEdges) -> tuple[CandidateP
     prior, graph, weights = learnt.prepared.prior, weighed.graph, weighed.weights
     families = None
     if learnt.languages.vocabularies is not None:
-        of_edges = learnt.languages.vocabularies[1].families[graph.indices]
+        of_edges = families_of(graph.rows, graph.indices, learnt.languages.vocabularies[1])[0]
         families = Families(of_edges, weighed.chosen, bounded_purity(weights.purity, weights.deviation))
     probability, about = assess_edges(graph, prior.capacities, learnt.dictionary, families)
     if (
