@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import unicodedata
+import warnings
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ import pytest
 
 import bilex as package
 from bilex.cli.estimate import estimate_memory
-from bilex.errors import BilexError, InputError
+from bilex.errors import BilexError, BilexWarning, InputError
 from bilex.files.run_directory import run_directory
 from bilex.matching.graph import RowPairs
 from bilex.methods import find_method
@@ -111,6 +112,27 @@ def test_a_pair_both_kept_and_forbidden_is_an_error() -> None:
     for wrong in ([pair[:1]], [(1, 2)], "ab"):
         with pytest.raises(BilexError, match="pair of words"):
             package.induce(languages.source, languages.target, languages.gold[:50], kept=wrong)
+
+
+def test_settled_pairs_that_cannot_be_used_are_told() -> None:
+    languages = make_languages(100, 10)
+    (house, maison), (cat, chat) = (languages.gold[place] for place in (10, 20))
+
+    def warned(**settled: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", BilexWarning)
+            package.induce(languages.source, languages.target, languages.gold[:50], "ruder2018", **settled)
+        return [str(warning.message) for warning in caught if issubclass(warning.category, BilexWarning)]
+
+    assert warned(kept=[(house, maison)], forbidden=[(cat, maison)]) == []
+    assert warned(kept=[(house, maison), ("huose", chat)]) == [
+        "1 of the 2 kept pairs left out, for want of a word's vector (first: 'huose " + chat + "')"
+    ]
+    assert "1 of the 1 forbidden pairs left out" in warned(forbidden=[(house, "mayson")])[0]
+    (two,) = warned(kept=[(house, maison), (house, chat)])
+    assert two == f"{house!r} is in 2 kept pairs, and the prior allows 1; all 2 are in the lexicon"
+    (two,) = warned(kept=[(house, maison), (cat, maison)])
+    assert two.startswith(f"{maison!r} is in 2 kept pairs")
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file whose first byte cannot be read")

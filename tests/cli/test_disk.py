@@ -42,7 +42,9 @@ def test_a_full_disk_is_one_line(work: Path, mounted: Path, bilex: Bilex, free: 
         shutil.copytree(work / "run", mounted / "run")
     fill(mounted, free)
     before = contents(mounted)
-    assert_error_line(bilex(*INDUCE, "--force", "-o", mounted / "run"), str(mounted))
+    outcome = bilex(*INDUCE, "--force", "-o", mounted / "run")
+    assert_error_line(outcome, str(mounted / "run"))
+    assert ".part" not in outcome.err
     after = contents(mounted)
     kept = after.pop("run/checkpoint.safetensors", None)
     if kept is not None and not old:

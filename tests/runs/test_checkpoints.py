@@ -119,7 +119,7 @@ def test_a_method_that_decides_goes_on_from_any_iteration(folder: Path, monkeypa
         {"prior": "many-to-one"},
         {"exact": True},
         {"max_rank": None},
-        {"kept": [("s1", "t5")], "forbidden": [("s2", "t2")]},
+        {"kept": [("s3", "t4")], "forbidden": [("s2", "t2")]},
     ],
 )
 def test_priors_constraints_and_exactness_go_on(languages: Languages, folder: Path, options: dict[str, Any]) -> None:
@@ -165,7 +165,7 @@ def other_vectors(languages: Languages) -> Languages:
         (other_words, {}, "source vectors"),
         (other_vectors, {}, "target vectors"),
         (lambda languages: languages, {"seed": "numerals"}, "seed"),
-        (lambda languages: languages, {"forbidden": [("s1", "t1")]}, "seed"),
+        (lambda languages: languages, {"forbidden": [("s3", "t3")]}, "seed"),
         (lambda languages: languages, {"prior": "1:2"}, "settings"),
         (lambda languages: languages, {"max_iterations": 5}, "settings"),
     ],

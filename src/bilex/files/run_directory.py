@@ -79,7 +79,11 @@ def run_directory(
             folder = stack.enter_context(new_folder(place))
         except OSError as error:
             raise BilexError(f"{named}: cannot be written ({error.strerror}); choose another place with -o") from None
-        yield folder
+        try:
+            yield folder
+        except BilexError as error:  # about a file in the new folder: its name would say nothing
+            error.args = (str(error).replace(str(folder), str(named)),)
+            raise
         try:
             check(place)  # again: the run took its time
             replace_folder(folder, place)

@@ -53,6 +53,7 @@ def prepare(
         kept=rows_of_pairs(found.kept, source, target),
         forbidden=rows_of_pairs(found.forbidden, source, target),
     )
+    check_settled(found, prior, source, target)
     if method.certain_seed and found.is_dictionary:
         prior = prior.keeping(found.pairs)
     return Prepared(source, target, found, method, prior)
@@ -69,6 +70,22 @@ def rows_of_pairs(pairs: Iterable[tuple[str, str]], source: Embeddings, target: 
     known = sorted({(source.index[s], target.index[t]) for s, t in pairs if s in source and t in target})
     rows = np.array(known, np.int64).reshape(-1, 2)
     return RowPairs(rows[:, 0], rows[:, 1])
+
+
+def check_settled(seed: Seed, prior: Prior, source: Embeddings, target: Embeddings) -> None:
+    """Warn of settled pairs that cannot be used, and of words with more kept pairs than the prior allows."""
+    for name, pairs in (("kept", seed.kept), ("forbidden", seed.forbidden)):
+        unknown = [pair for pair in pairs if pair[0] not in source or pair[1] not in target]
+        if unknown:
+            count = f"{len(unknown):,} of the {len(pairs):,} {name} pairs left out, for want of a word's vector"
+            warnings.warn(f"{count} (first: {' '.join(unknown[0])!r})", BilexWarning, stacklevel=4)
+    sides = ((prior.kept.source, prior.capacities.source, source), (prior.kept.target, prior.capacities.target, target))
+    for rows, most, side in sides:
+        words, counts = np.unique(rows, return_counts=True)
+        if most is not None and (counts > most).any():
+            first = int(np.argmax(counts > most))
+            allowed = f"{side.words[words[first]]!r} is in {counts[first]} kept pairs, and the prior allows {most}"
+            warnings.warn(f"{allowed}; all {counts[first]} are in the lexicon", BilexWarning, stacklevel=4)
 
 
 def check_input(source: Embeddings, target: Embeddings, method: Method) -> None:
