@@ -16,6 +16,8 @@ import numpy as np
 from starlette.testclient import TestClient
 
 from bilex.lexicon.lexicon import Lexicon
+from bilex.matching.graph import Graph
+from bilex.model.candidates import CandidatePairs
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.runs.run import Run
@@ -39,9 +41,11 @@ def make_run(dimensions: int) -> Run:
     rows, crowding = np.arange(WORDS), np.full(WORDS, 0.3)
     space = SharedSpace(source, target, crowding, crowding, rows, rows)
     mutual, ranks = rng.random(WORDS) < 0.5, rng.integers(1, 50, WORDS)
-    lexicon = Lexicon(words, others, rng.random(WORDS), ranks, mutual, ("matching",) * WORDS)
+    lexicon = Lexicon(words, others, rng.random(WORDS), ranks, mutual, ("matching",) * WORDS, rng.random(WORDS))
     sides = Embeddings(words, source, name="en"), Embeddings(others, target, name="fr")
-    return Run(*sides, Theta(np.eye(dimensions), np.zeros(dimensions)), space, lexicon, {"files": {}})
+    none = CandidatePairs(Graph(np.zeros(WORDS + 1, np.int64), rows[:0], crowding[:0], WORDS), crowding[:0])
+    info = {"files": {}, "weights": {"slopes": {"csls": 1.0}, "log_odds": 0.0}}
+    return Run(*sides, Theta(np.eye(dimensions), np.zeros(dimensions)), space, lexicon, info, none)
 
 
 def main() -> None:

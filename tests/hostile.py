@@ -44,4 +44,5 @@ def hostile_lexicon() -> Lexicon:
         np.arange(1, count + 1),
         np.arange(count) % 2 == 0,
         ("matching",) * count,
+        np.linspace(0, 1, count),
     )

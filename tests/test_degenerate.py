@@ -104,7 +104,7 @@ def test_nan_and_infinity_are_neither_read_nor_written(number: float, tmp_path: 
     for name in ("a.vec", "a.bin", "a.safetensors"):
         with pytest.raises(BilexError, match="NaN"):
             write_vectors(tmp_path / name, [f"w{row}" for row in range(50)], vectors)
-    lexicon = Lexicon(("a",), ("b",), np.array([number]), np.array([1]), np.array([True]), ("matching",))
+    lexicon = Lexicon(("a",), ("b",), np.array([number]), np.array([1]), np.array([True]), ("matching",), np.ones(1))
     with pytest.raises(BilexError, match="NaN"):
         lexicon.save(tmp_path / "lexicon.tsv")
     run = bilex.induce(language(COMMON), language(TURNED))

@@ -39,7 +39,7 @@ def use(run: Run, folder: Path) -> str:
     assert_type(run.lexicon[:3], Lexicon)
     assert_type(run.lexicon["house"], list[Entry])
     assert_type([entry.target for entry in run.lexicon.confident(0.5)], list[str])
-    assert_type(run.lexicon.confidence, "NDArray[np.float64] | None")
+    assert_type(run.lexicon.confidence, "NDArray[np.float64]")
     assert_type(run.sets(0.3), Lexicon)
     assert_type(run.transform(run.source, "source"), Embeddings)
     print(run.evaluate(folder / "gold.txt"), run.info["version"])

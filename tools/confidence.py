@@ -73,7 +73,6 @@ def measured(data: Path, pair: str, size: int) -> dict[str, Any]:
     answered = np.array([word in covered for word in run.lexicon.source])
     sets = {"matched": known & matched, "matched, covered": known & matched & answered, "all": known}
     sets["all, covered"] = known & answered
-    assert run.lexicon.confidence is not None
     confidence = run.lexicon.confidence
     return {
         "pair": pair,

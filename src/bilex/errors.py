@@ -41,16 +41,7 @@ class BilexError(OneLine):
 class InputError(BilexError):
     """Something is wrong in a file: where, what, and what to do about it.
 
-    Parameters
-    ----------
-    path
-        The file, as the user named it.
-    problem
-        What is wrong, in a few words.
-    remedy
-        What to do about it, as an imperative sentence without a full stop.
-    line
-        The line (or row) number, counted from 1, where there is one.
+    The remedy is an imperative sentence without a full stop; lines (or rows) are counted from 1.
     """
 
     def __init__(self, path: str | os.PathLike[str], problem: str, remedy: str, *, line: int | None = None) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
+
 from bilex.em.context import Context, EMHistory, Reporter
 from bilex.em.held_out import MIN_WORDS_TO_SPLIT, FittedMethod, Training, fit_from_elsewhere, fit_method, leads_astray
 from bilex.em.refinement import refine
@@ -110,7 +112,8 @@ def leave_out_improbable(run: Run, method: Method, *, complete: bool = False) ->
     one that the user sets is.
     """
     least, named = method.min_confidence, METHODS.get(method.name)
-    if named is not None and least == named.min_confidence and (complete or run.most_probable < least):
+    surest = np.max(run.lexicon.confidence, initial=0.0)
+    if named is not None and least == named.min_confidence and (complete or surest < least):
         return run
     return run.confident(least) if least else run
 

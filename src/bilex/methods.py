@@ -238,15 +238,12 @@ OPTIONS = declared_options()
 
 
 def flat_options(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a nested configuration, as ``run.json`` holds it, by their names.
-
-    Runs of version 0.1 hold them flat.
-    """
+    """Return the options of a nested configuration, as ``run.json`` holds it, by their names."""
     found = {}
     for name, each in OPTIONS.items():
         *part, leaf = each.path
         inner = configuration.get(part[0]) if part else configuration
-        found[name] = inner.get(leaf) if isinstance(inner, Mapping) else configuration.get(name)
+        found[name] = inner.get(leaf) if isinstance(inner, Mapping) else None
     return found
 
 

@@ -108,7 +108,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "examples": (lambda info: info["confidence"].update(examples="x"), "its entry confidence.examples"),
     "files": (lambda info: info.update(files=3), "its entry files"),
     "no-files": (lambda info: info.pop("files"), "missing required field `files`"),
-    "no-checksum": (lambda info: info.update(files={}), "damaged or was changed"),
+    "no-checksum": (lambda info: info.update(files={}), r"before 0\.2"),
     "checksum": (lambda info: info["files"].update({"lexicon.tsv": ["x"]}), "its entry files"),
     "command": (lambda info: info.update(command=[1]), r"its entry command\[0\]"),
     "escape": (lambda info: info.update(stopped="\x1b[2J"), "its entry stopped"),

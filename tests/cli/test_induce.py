@@ -254,7 +254,6 @@ def test_an_existing_run_is_replaced_whole_and_only_with_force(bilex: Bilex, wor
 
 def test_a_least_confidence_leaves_the_other_entries_out(bilex: Bilex, work: Path) -> None:
     whole = package.Run.load(work / "run").lexicon
-    assert whole.confidence is not None
     limit = float(np.median(whole.confidence))
     made = ("--method", "ruder2018", "--max-rank", 200, "--complete", "-o", "new")
     outcome = bilex("induce", "src.vec", "trg.vec", *made, "--min-confidence", limit)

@@ -66,7 +66,7 @@ def test_the_runs_are_like_any_other_and_have_cycles_line_by_line(folder: Path, 
         }
         lexicon = Lexicon.load(folder / "out" / pair / "lexicon.tsv")
         cycles = (folder / "out" / pair / "cycles.tsv").read_text("utf-8").splitlines()[1:]
-        sources, targets, _, _, agreement, _ = zip(*(line.split("\t") for line in cycles), strict=True)
+        sources, targets, _, _, agreement = zip(*(line.split("\t") for line in cycles), strict=True)
         assert (sources, targets) == (lexicon.source, lexicon.target)
         assert sum(map(right, lexicon.source, lexicon.target)) > 0.97 * len(lexicon)
         assert np.mean([float(share) for share in agreement if share]) > 0.95

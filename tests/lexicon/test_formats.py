@@ -28,7 +28,7 @@ WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
 
 def entries_of(*pairs: tuple[str, str]) -> list[Entry]:
-    return [Entry(source, target, 0.5, 1, True, "matching") for source, target in pairs]
+    return [Entry(source, target, 0.5, 1, True, "matching", 0.5) for source, target in pairs]
 
 
 def tei_pairs(text: str) -> list[tuple[str, str]]:
@@ -62,6 +62,7 @@ def test_jsonl_is_one_object_on_each_line_for_every_reader() -> None:
         "rank": 1,
         "mutual": True,
         "origin": "matching",
+        "confidence": 0.5,
     }
     assert "שלום" in text  # readable, not escaped
 
@@ -137,7 +138,7 @@ ATTRIBUTES = {
     "availability": {"status": r"free|unknown|restricted"},
     "language": {"ident": r"[A-Za-z]{2,3}(-\w+)*"},
     "body": {LANG: r"[A-Za-z]{2,3}(-\w+)*"},
-    "cit": {"type": "trans", LANG: r"[A-Za-z]{2,3}(-\w+)*"},
+    "cit": {"type": "trans", LANG: r"[A-Za-z]{2,3}(-\w+)*", "cert": r"[01]\.\d{4}"},
 }
 
 

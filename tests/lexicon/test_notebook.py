@@ -91,7 +91,7 @@ def test_a_run_shows_what_it_is(languages: Languages) -> None:
 def test_pandas() -> None:
     pytest.importorskip("pandas")
     frame = hostile_lexicon().to_pandas()
-    assert list(frame.columns) == ["source", "target", "score", "rank", "mutual", "origin"]
+    assert list(frame.columns) == ["source", "target", "score", "rank", "mutual", "origin", "confidence"]
     assert frame.source.tolist() == list(HOSTILE)
     assert frame.mutual.tolist() == hostile_lexicon().mutual.tolist()
     assert np.array_equal(frame.score, hostile_lexicon().score)

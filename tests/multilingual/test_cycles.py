@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from bilex.lexicon.lexicon import Lexicon
 from bilex.multilingual.cycles import Cycles, check_entries, check_triple, partners_of
-from bilex.vectors.embeddings import Embeddings
 
 WORDS = range(5)
 relations = st.frozensets(st.tuples(st.sampled_from(WORDS), st.sampled_from(WORDS)), max_size=12)
@@ -20,7 +19,7 @@ relations = st.frozensets(st.tuples(st.sampled_from(WORDS), st.sampled_from(WORD
 
 def lexicon(pairs: list[tuple[str, str]]) -> Lexicon:
     count = len(pairs)
-    columns = (np.ones(count), np.ones(count, np.int64), np.ones(count, bool), ("matching",) * count)
+    columns = (np.ones(count), np.ones(count, np.int64), np.ones(count, bool), ("matching",) * count, np.ones(count))
     return Lexicon(tuple(s for s, _ in pairs), tuple(t for _, t in pairs), *columns)
 
 
@@ -53,41 +52,33 @@ def test_triples_are_counted_as_defined(
 def test_entries_are_compared_as_defined(
     ab: frozenset[tuple[int, int]], thirds: list[tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]]
 ) -> None:
-    vectors = np.random.default_rng(0).normal(size=(len(WORDS), 3)).astype(np.float32)
-    words = Embeddings(tuple(f"c{i}" for i in WORDS), vectors)
-    units = vectors.astype(float) / np.linalg.norm(vectors.astype(float), axis=1, keepdims=True)
-    others = [(partners_of(named(ac, "a", "c")), partners_of(named(bc, "b", "c")), words) for ac, bc in thirds]
+    others = [(partners_of(named(ac, "a", "c")), partners_of(named(bc, "b", "c"))) for ac, bc in thirds]
     found = check_entries(named(ab, "a", "b"), others)
     for row, (a, b) in enumerate(sorted(ab)):
-        closest = []
-        for ac, bc in thirds:
-            ours, theirs = ([c for c in WORDS if (word, c) in way] for word, way in ((a, ac), (b, bc)))
-            if ours and theirs:
-                closest.append(max(1.0 if c == d else units[c] @ units[d] for c in ours for d in theirs))
-        agreed = sum(value == 1.0 for value in closest)
-        assert (found.tested[row], found.agreed[row]) == (len(closest), agreed)
-        if closest:
-            assert found.agreement[row] == agreed / len(closest)
-            assert found.closeness[row] == pytest.approx(np.mean(closest), abs=1e-6)
+        sides = [({c for c in WORDS if (a, c) in ac}, {c for c in WORDS if (b, c) in bc}) for ac, bc in thirds]
+        agreements = [bool(ours & theirs) for ours, theirs in sides if ours and theirs]
+        assert (found.tested[row], found.agreed[row]) == (len(agreements), sum(agreements))
+        if agreements:
+            assert found.agreement[row] == sum(agreements) / len(agreements)
         else:
-            assert np.isnan(found.agreement[row]) and np.isnan(found.closeness[row])
+            assert np.isnan(found.agreement[row])
 
 
 @pytest.fixture
 def cycles() -> Cycles:
     source, target = ("house", "a\tb", "tree", "=1+1"), ("maison", "c d", "\u2028", "été")
-    return Cycles(source, target, np.array([2, 0, 1, 1]), np.array([1, 0, 1, 0]), np.array([0.75, np.nan, 1, -0.5]))
+    return Cycles(source, target, np.array([2, 0, 1, 1]), np.array([1, 0, 1, 0]))
 
 
 def test_a_table_has_a_line_for_each_entry(cycles: Cycles, tmp_path: Path) -> None:
     cycles.save(tmp_path / "cycles.tsv")
     lines = [line.split("\t") for line in (tmp_path / "cycles.tsv").read_text("utf-8").split("\n")]
     assert lines == [
-        ["source", "target", "tested", "agreed", "agreement", "closeness"],
-        ["house", "maison", "2", "1", "0.500000", "0.750000"],
-        ["a b", "c d", "0", "0", "", ""],
-        ["tree", "\u2028", "1", "1", "1.000000", "1.000000"],
-        ["=1+1", "été", "1", "0", "0.000000", "-0.500000"],
+        ["source", "target", "tested", "agreed", "agreement"],
+        ["house", "maison", "2", "1", "0.500000"],
+        ["a b", "c d", "0", "0", ""],
+        ["tree", "\u2028", "1", "1", "1.000000"],
+        ["=1+1", "été", "1", "0", "0.000000"],
         [""],
     ]
 

@@ -94,7 +94,6 @@ def test_the_summary_holds_the_figures_of_pairs_and_triples(learnt: Many) -> Non
         tested = cycles.tested > 0
         assert (pair["entries"], pair["tested"]) == (len(cycles.source), int(tested.sum()))
         assert pair["agreement"] == pytest.approx((cycles.agreed[tested] / cycles.tested[tested]).mean(), abs=1e-6)
-        assert 0.9 < pair["closeness"] <= 1
     assert summary["left_out"] == []
 
 

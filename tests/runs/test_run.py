@@ -336,6 +336,14 @@ def test_a_run_of_a_newer_bilex_is_not_misread(saved: Path) -> None:
         bilex.Run.load(saved)
 
 
+def test_a_run_without_candidates_is_of_an_older_version(saved: Path) -> None:
+    manifest = json.loads((saved / "run.json").read_text("utf-8"))
+    del manifest["files"]["candidates.safetensors"]
+    (saved / "run.json").write_text(json.dumps(manifest) + "\n", "utf-8")
+    with pytest.raises(InputError, match=r"before 0\.2"):
+        bilex.Run.load(saved, lazy=True)
+
+
 def test_a_place_without_a_run_is_explained(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nonesuch", place_file(tmp_path)):
         with pytest.raises(InputError, match="not a run directory; give one that `bilex induce -o` has written"):

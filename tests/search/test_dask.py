@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,8 @@ from bilex import cli
 from bilex.errors import BilexError
 from bilex.numerics.types import Vectors
 from bilex.search.dask import (
-    BestBothWays,
-    BestTargets,
     DaskEngine,
+    best_both_ways,
     check_cluster_versions,
     choose_task_rows,
     fingerprint,
@@ -158,7 +158,7 @@ def test_another_version_of_bilex_on_the_cluster(scheduler: str, worker: str | N
 
 def test_a_worker_of_another_version_that_joins_later() -> None:
     with pytest.raises(BilexError, match=r"a Dask worker has bilex .* and this is 9.9"):
-        search_on_worker(rows(0, 2), rows(1, 2), BestTargets(1), "9.9")
+        search_on_worker(rows(0, 2), rows(1, 2), partial(LocalEngine.top_k, k=1), "9.9")
 
 
 def test_targets_are_sent_again_after_the_only_worker_was_killed(distributed: Any) -> None:
@@ -198,13 +198,13 @@ def test_one_pass_in_both_directions_with_a_worker_killed_on_the_way(distributed
 def test_what_others_have_beaten_does_not_travel() -> None:
     queries, targets = rows(0, 60), rows(1, 30)
     best = LOCAL.top_k(targets, queries, 3).scores
-    everything = BestBothWays(3, np.full(30, -np.inf, np.float32)).answer(LOCAL, queries, targets)
-    assert len(everything.scores) == 90
+    everything = best_both_ways(LOCAL, queries, targets, 3, np.full(30, -np.inf, np.float32))
+    assert len(everything[3]) == 90
     reached = round_down(best[:, 1])
     assert (reached <= best[:, 1]).all()
-    some = BestBothWays(3, reached).answer(LOCAL, queries, targets)
-    assert np.bincount(some.columns).tolist() == [2] * 30
-    assert some.of_queries.indices.tobytes() == everything.of_queries.indices.tobytes()
+    of_queries, _, columns, _ = best_both_ways(LOCAL, queries, targets, 3, reached)
+    assert np.bincount(columns).tolist() == [2] * 30
+    assert of_queries.indices.tobytes() == everything[0].indices.tobytes()
 
 
 def test_targets_are_sent_again_if_the_last_worker_died_before_it_had_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def test_unknown_words_and_wrong_questions(client: TestClient) -> None:
     assert "side" in get(client, "word", 400, side="middle", word="s1")["error"]
     assert "sort" in get(client, "entries", 400, sort="__class__")["error"]
     assert "colour" in get(client, "entries", 400, colour="red")["error"]
-    for name in ("limit", "offset", "min_score", "max_frequency"):
+    for name in ("limit", "offset", "min_confidence", "max_frequency"):
         for value in ("x", "nan", "inf", "9" * 30, "-9999999999999999999"):
             assert "error" in get(client, "entries", 400, **{name: value})
     assert "error" in get(client, "entries", 400, limit=100_000)

@@ -13,6 +13,8 @@ import pytest
 
 from bilex.lexicon.lexicon import Lexicon
 from bilex.lexicon.reviews import Decision
+from bilex.matching.graph import Graph
+from bilex.model.candidates import CandidatePairs
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.runs.run import Run
@@ -31,10 +33,12 @@ def explorer(tmp_path: Path) -> Iterator[Explorer]:
     language, rows, crowding = Embeddings(words, vectors), np.arange(WORDS), np.zeros(WORDS)
     space = SharedSpace(vectors, vectors, crowding, crowding, rows, rows)
     half = WORDS // 2  # the other half is unmatched
-    columns = crowding[:half], rows[1 : half + 1], rows[:half] > 0, ("seed",) * half
+    columns = crowding[:half], rows[1 : half + 1], rows[:half] > 0, ("seed",) * half, np.ones(half)
     lexicon = Lexicon(words[:half], words[:half], *columns)
     theta = Theta(np.eye(4), np.zeros(4))
-    opened = Explorer(tmp_path, Run(language, language, theta, space, lexicon, {"files": {}}))
+    none = CandidatePairs(Graph(np.zeros(WORDS + 1, np.int64), rows[:0], crowding[:0], WORDS), crowding[:0])
+    info = {"files": {}, "weights": {"slopes": {"csls": 1.0}, "log_odds": 0.0}}
+    opened = Explorer(tmp_path, Run(language, language, theta, space, lexicon, info, none))
     yield opened
     opened.close()
 

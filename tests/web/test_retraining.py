@@ -221,7 +221,8 @@ def test_changed_pairs() -> None:
     def lexicon(*pairs: tuple[str, str, str]) -> Lexicon:
         source, target, origin = zip(*pairs, strict=True)
         count = len(pairs)
-        return Lexicon(source, target, np.zeros(count), np.ones(count, int), np.zeros(count, bool), origin)
+        numbers = np.zeros(count), np.ones(count, int), np.zeros(count, bool)
+        return Lexicon(source, target, *numbers, origin, np.ones(count))
 
     m, r = "matching", "retrieval"
     before = lexicon(("a", "1", m), ("b", "2", m), ("c", "3", m), ("d", "4", r), ("e", "5", m), ("e", "6", m))

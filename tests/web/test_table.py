@@ -41,8 +41,8 @@ def slow_find(explorer: Explorer, query: TableQuery) -> tuple[int, list[dict[str
             and (query.decision != "undecided" or entry or query.origin == "unmatched")
             and (query.mutual is None or (entry and row["mutual"] == query.mutual))
             and (query.matched is None or (row["origin"] in ("matching", "seed")) == query.matched)
-            and (query.min_score is None or (entry and table.score[row["number"]] >= query.min_score))
-            and (query.max_score is None or (entry and table.score[row["number"]] <= query.max_score))
+            and (query.min_confidence is None or (entry and table.confidence[row["number"]] >= query.min_confidence))
+            and (query.max_confidence is None or (entry and table.confidence[row["number"]] <= query.max_confidence))
             and (query.min_frequency is None or row["frequency"] >= query.min_frequency)
             and (query.max_frequency is None or row["frequency"] <= query.max_frequency)
         )
@@ -79,8 +79,8 @@ queries = st.builds(
     decision=maybe | st.sampled_from(DECISIONS),
     mutual=maybe | st.booleans(),
     matched=maybe | st.booleans(),
-    min_score=maybe | st.floats(-1, 1),
-    max_score=maybe | st.floats(-1, 1),
+    min_confidence=maybe | st.floats(0, 1),
+    max_confidence=maybe | st.floats(0, 1),
     min_frequency=maybe | st.integers(1, 300),
     max_frequency=maybe | st.integers(1, 300),
 )

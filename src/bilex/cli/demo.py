@@ -67,7 +67,7 @@ def demo(output: str, force: bool, report: bool, as_json: bool, quiet: bool) -> 
     for title, entries in (("entries it is sure of, from frequent to rare", sure), ("the least sure ones", unsure)):
         say(f"\n{title}")
         for entry in entries:
-            say(f"  {entry.source:16} {entry.target:18} {format_percent(entry.confidence or 0)}")
+            say(f"  {entry.source:16} {entry.target:18} {format_percent(entry.confidence)}")
     seconds = time.perf_counter() - started
     say(f"\n{seconds:.0f} s; lexicon: {Path(output) / LEXICON}" + f", report: {Path(output) / REPORT}" * report)
     say("next:")
@@ -102,7 +102,7 @@ def choose_examples(lexicon: Lexicon) -> tuple[list[Entry], list[Entry]]:
     """Choose words that differ in the two languages: sure entries over all frequencies, and the least sure ones."""
     words = [entry for entry in lexicon if entry.source.isalpha() and len(entry.source) > 3]
     different = [entry for entry in words if entry.source[:3] != entry.target[:3]]
-    sure = [entry for entry in different if (entry.confidence or 0) >= SURE]
-    unsure = sorted(different, key=lambda entry: entry.confidence or 0)
+    sure = [entry for entry in different if entry.confidence >= SURE]
+    unsure = sorted(different, key=lambda entry: entry.confidence)
     step = max(1, len(sure) // SHOWN_SURE)
     return sure[step // 2 :: step][:SHOWN_SURE], unsure[:SHOWN_UNSURE]

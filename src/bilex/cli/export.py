@@ -161,15 +161,14 @@ def book_of(run: Run, folder: str, reviewed: bool, min_confidence: float, min_pr
     review = read_reviewed(Path(folder) / "reviewed") if reviewed else ReviewedLexicon()
     entries = reviewed_entries(run, review) if reviewed else list(run.lexicon)
     least = min_confidence if min_probability is None else min_probability
-    confident = [entry for entry in entries if entry.confidence is not None and entry.confidence >= least]
+    confident = [entry for entry in entries if entry.confidence >= least]
     if min_probability is not None:  # in the order of the source words' frequency, likeliest first
         sets = {entry[:2]: entry for entry in (*run.sets(least), *confident) if entry[:2] not in review.forbidden}
         rank, last = run.source.index, len(run.source)
-        entries = sorted(sets.values(), key=lambda entry: (rank.get(entry.source, last), -(entry.confidence or 0)))
-    elif min_confidence:
-        run.lexicon.confident(least)  # an error if it has none
+        entries = sorted(sets.values(), key=lambda entry: (rank.get(entry.source, last), -entry.confidence))
+    else:
         entries = confident
-    translations = None if run.candidates is None else partial(probable_translations, run, review, least)
+    translations = partial(probable_translations, run, review, least)
     return Book(entries, run.source.name, run.target.name, f"bilex {__version__}", translations)
 
 
@@ -182,13 +181,12 @@ def reviewed_entries(run: Run, review: ReviewedLexicon) -> list[Entry]:
     from bilex.lexicon.lexicon import REVIEW, Entry
     from bilex.runs.prepared import rows_of_pairs
 
-    certain = None if run.lexicon.confidence is None else 1.0
     known = {entry[:2]: entry for entry in run.lexicon}
     added = rows_of_pairs((pair for pair in review.kept if pair not in known), run.source, run.target)
     known |= {entry[:2]: entry for entry in run.entries_of(added, [REVIEW] * len(added))}
     for pair in review.kept:
-        entry = known.get(pair) or Entry(*pair, 0.0, len(run.target) + 1, False, REVIEW)
-        known[pair] = entry._replace(origin=REVIEW, confidence=certain)
+        entry = known.get(pair) or Entry(*pair, 0.0, len(run.target) + 1, False, REVIEW, 1.0)
+        known[pair] = entry._replace(origin=REVIEW, confidence=1.0)
     last = len(run.source)
     return [known[pair] for pair in sorted(review.pairs, key=lambda pair: run.source.index.get(pair[0], last))]
 
@@ -199,8 +197,7 @@ def probable_translations(run: Run, review: ReviewedLexicon, least: float, rever
     They are those of the lexicon; where a word's add up to more than 1, they are divided by their sum.
     """
     side, other_side = (run.target, run.source) if reverse else (run.source, run.target)
-    candidates = run.require_candidates()
-    candidates = candidates.mirrored() if reverse else candidates
+    candidates = run.candidates.mirrored() if reverse else run.candidates
     settled: dict[str, list[str]] = {}
     for pair in review.kept:
         word, other = pair[::-1] if reverse else pair
@@ -211,7 +208,7 @@ def probable_translations(run: Run, review: ReviewedLexicon, least: float, rever
         if word in settled:
             yield word, [(other, 1 / len(settled[word])) for other in settled[word]]
             continue
-        named = [(other_side.words[column], p or 0.0) for column, _, p in candidates.listed(row)]
+        named = [(other_side.words[column], p) for column, _, p in candidates.listed(row)]
         kept = [(other, p) for other, p in named if p >= least and (word, other) not in forbidden]
         total = max(1.0, sum(p for _, p in kept))
         yield word, [(other, p / total) for other, p in kept]

@@ -72,12 +72,11 @@ def translate(
         options.print_json({"translations": {word: [vars(answer) for answer in found] for word, found in pairs}})
     else:
         if sys.stdout.isatty() and not quiet:
-            likely = ", probability that it is right" if learnt.candidates is not None else ""
-            echo(f"word, translation, {SCORES.get(retrieval, 'score')}{likely} (--retrieval {retrieval})", err=True)
+            columns = f"word, translation, {SCORES.get(retrieval, 'score')}, probability that it is right"
+            echo(f"{columns} (--retrieval {retrieval})", err=True)
         for word, found in pairs:
             for answer in found:
-                likely = "" if answer.probability is None else f"{answer.probability:.4f}"
-                echo(f"{word}\t{answer.word}\t{answer.score:.6f}\t{likely}", wrap=False)
+                echo(f"{word}\t{answer.word}\t{answer.score:.6f}\t{answer.probability:.4f}", wrap=False)
     if len(missing) == len(words):
         other = "" if subwords else ", or give their fastText model with --subwords"
         raise BilexError(f"{run}: {listed}; check the case of the words, or the direction (--reverse){other}")

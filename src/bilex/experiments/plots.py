@@ -1,4 +1,4 @@
-"""Plots: lines over vocabulary sizes, or dots for a single size. The only module that imports matplotlib."""
+"""Plots: lines over vocabulary sizes. The only module that imports matplotlib."""
 
 from __future__ import annotations
 
@@ -61,27 +61,24 @@ def draw(plot: Plot) -> Figure:
     from matplotlib.figure import Figure
 
     count, labels = len(plot.panels), list(dict.fromkeys(label for lines in plot.panels.values() for label in lines))
-    sized = any(len(line) > 1 for lines in plot.panels.values() for line in lines.values())
-    columns = min(PANELS_PER_ROW if sized else 1, count)
+    columns = min(PANELS_PER_ROW, count)
     rows = math.ceil(count / columns)
     wide = PANEL_SIZE[0] * columns if columns > 1 else SINGLE_WIDTH
-    high = PANEL_SIZE[1] if sized else 0.8 + 0.25 * len(labels)
-    figure = Figure(figsize=(wide, high * rows + (0.6 if sized else 0.2)), layout="constrained")
+    figure = Figure(figsize=(wide, PANEL_SIZE[1] * rows + 0.6), layout="constrained")
     places = list(figure.subplots(rows, columns, squeeze=False).flat)
     for place, (axes, (title, lines)) in enumerate(zip(places, plot.panels.items(), strict=False)):
-        (draw_lines if sized else draw_dots)(axes, lines, labels)
+        draw_lines(axes, lines, labels)
         axes.set_title(title)
         if place + columns >= count:  # the lowest of its column
-            axes.set_xlabel("vocabulary size n" if sized else plot.y_label)
-        if sized and place % columns == 0:
+            axes.set_xlabel("vocabulary size n")
+        if place % columns == 0:
             axes.set_ylabel(plot.y_label)
     for axes in places[count:]:
         axes.set_axis_off()
-    if sized:  # one legend below all panels
-        handles = {line.get_label(): line for axes in places for line in axes.get_lines()}
-        fit = max(1, int(wide / (0.55 + 0.075 * max(map(len, labels), default=1))))
-        shown = [handles[label] for label in labels]
-        figure.legend(handles=shown, loc="outside lower center", ncols=min(len(labels), fit), fontsize=8.5)
+    handles = {line.get_label(): line for axes in places for line in axes.get_lines()}
+    fit = max(1, int(wide / (0.55 + 0.075 * max(map(len, labels), default=1))))
+    shown = [handles[label] for label in labels]
+    figure.legend(handles=shown, loc="outside lower center", ncols=min(len(labels), fit), fontsize=8.5)
     return figure
 
 
@@ -111,17 +108,6 @@ def draw_lines(axes: Axes, lines: Mapping[str, Line], labels: list[str]) -> None
     else:
         axes.set_xticks([])
         axes.text(0.5, 0.5, "no result", transform=axes.transAxes, ha="center", color="#666666")
-
-
-def draw_dots(axes: Axes, lines: Mapping[str, Line], labels: list[str]) -> None:
-    """Draw one dot for each line, with its label on the other axis."""
-    for place, (label, line) in enumerate(lines.items()):
-        for value in line.values():
-            axes.plot(value, place, **{**look(labels, label), "linestyle": "none"})
-            axes.annotate(f"{value:.1f}", (value, place), (6, 0), textcoords="offset points", va="center", fontsize=8)
-    axes.set_yticks(range(len(lines)), list(lines))
-    axes.set_ylim(len(lines) - 0.5, -0.5)
-    axes.set_xlim(0, 1.15 * max((value for line in lines.values() for value in line.values()), default=1.0) or 1.0)
 
 
 def tick_labels(sizes: Sequence[int]) -> list[str]:

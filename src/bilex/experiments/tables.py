@@ -277,7 +277,7 @@ def figure_notes(setting: Setting, rows: list[Row]) -> list[str]:
 def report_curves(
     title: str, rows: list[Row], label: Callable[[Row], str], notes: Iterable[str], retrieval: str = "nn"
 ) -> Report:
-    """Report curves as tables and as a plot: a panel for each pair (and seed, if there are several)."""
+    """Report curves as tables, and as a plot over the sizes: a panel for each pair (and seed, if there are several)."""
     rows = translation_rows(rows)
     figure = "p@1" if retrieval == "nn" else f"p@1_{retrieval}"
     several = len(grouped(rows, itemgetter("seed"))) > 1
@@ -288,7 +288,8 @@ def report_curves(
         for (which, size), draws in grouped(panel, lambda row: (label(row), row["size"])).items():
             if values := values_of(draws, figure):
                 lines[name].setdefault(which, {})[size or 0] = statistics.mean(values)
-    plot = Plot(lines, f"P@1 (%), {RETRIEVAL_NAMES[retrieval]}")
+    sized = any(row["size"] for row in rows)
+    plot = Plot(lines, f"P@1 (%), {RETRIEVAL_NAMES[retrieval]}") if sized else None
     return make_report(title, "\n\n".join(tables), rows, notes, plot=plot)
 
 

@@ -31,8 +31,8 @@ class Entry(NamedTuple):
 
     `score` is the cosine of the pair in the shared space, `rank` the target's place among the source's CSLS
     neighbours, `mutual` whether each is the other's nearest neighbour, `origin` where the pair came from, and
-    `confidence` the probability that it is right (`bilex.confidence.assessment`), if that was estimated. The lemmas
-    are empty if they are not known.
+    `confidence` the probability that it is right (`bilex.confidence.assessment`). The lemmas are empty if they are not
+    known.
     """
 
     source: str
@@ -41,14 +41,14 @@ class Entry(NamedTuple):
     rank: int
     mutual: bool
     origin: str
-    confidence: float | None = None
+    confidence: float
     source_lemma: str = ""
     target_lemma: str = ""
 
 
 COLUMNS = Entry._fields
 LEMMA_COLUMNS = COLUMNS[-2:]
-REQUIRED_COLUMNS = COLUMNS[:-3]  # a lexicon without confidence and lemmas has only these
+REQUIRED_COLUMNS = COLUMNS[:-2]  # a lexicon without lemmas has only these
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
     rank: Indices
     mutual: NDArray[np.bool_]
     origin: tuple[str, ...]
-    confidence: Floats | None = None
+    confidence: Floats
     source_lemma: tuple[str, ...] = ()
     target_lemma: tuple[str, ...] = ()
 
@@ -75,9 +75,8 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
 
     def __iter__(self) -> Iterator[Entry]:
         columns = (self.score.tolist(), self.rank.tolist(), self.mutual.tolist())
-        confidence = repeat(None) if self.confidence is None else self.confidence.tolist()
         lemmas = (column or repeat("") for column in (self.source_lemma, self.target_lemma))
-        return map(Entry, self.source, self.target, *columns, self.origin, confidence, *lemmas)
+        return map(Entry, self.source, self.target, *columns, self.origin, self.confidence.tolist(), *lemmas)
 
     def __contains__(self, item: object) -> bool:
         """Check for a source word, a (source, target) pair or an entry."""
@@ -101,9 +100,9 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
             return [self[row] for row in self._rows.get(key, ())]
         if isinstance(key, slice | list | np.ndarray):
             return self._part(np.arange(len(self))[key])
-        confidence = None if self.confidence is None else float(self.confidence[key])
         numbers = float(self.score[key]), int(self.rank[key]), bool(self.mutual[key])
         lemmas = (column[key] if column else "" for column in (self.source_lemma, self.target_lemma))
+        confidence = float(self.confidence[key])
         return Entry(self.source[key], self.target[key], *numbers, self.origin[key], confidence, *lemmas)
 
     def __eq__(self, other: object) -> bool:
@@ -124,9 +123,8 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
             tuple(column[row] for row in rows.tolist()) if column else ()
             for column in (self.source, self.target, self.origin, self.source_lemma, self.target_lemma)
         )
-        confidence = None if self.confidence is None else self.confidence[rows]
         numbers = self.score[rows], self.rank[rows], self.mutual[rows]
-        return Lexicon(source, target, *numbers, origin, confidence, *lemmas)
+        return Lexicon(source, target, *numbers, origin, self.confidence[rows], *lemmas)
 
     def head(self, n: int = 10) -> Lexicon:
         """Return the first n entries."""
@@ -138,17 +136,12 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
 
     def confident(self, least: float) -> Lexicon:
         """Return the lexicon of the entries with at least that confidence, so that its precision is that or better."""
-        return self.where(self._required_confidence() >= least)
+        return self.where(self.confidence >= least)
 
     @property
     def expected_precision(self) -> float:
         """The share of its entries that should be right: the mean confidence; NaN if there are no entries."""
-        return float(self._required_confidence().mean()) if len(self) else float("nan")
-
-    def _required_confidence(self) -> Floats:
-        if self.confidence is None:
-            raise BilexError("this lexicon has no confidence; induce it again with this version of bilex")
-        return self.confidence
+        return float(self.confidence.mean()) if len(self) else float("nan")
 
     def __repr__(self) -> str:
         lines = ["  ".join([*row[:3], *row[6:7]]) for row in self._shown()]
@@ -161,16 +154,17 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
         return html_table(f"Lexicon of {len(self):,} pairs", self._columns, rows, len(self) - len(rows))
 
     def _shown(self) -> list[tuple[str, ...]]:
-        return [
-            (e.source, e.target, f"{e.score:.3f}", str(e.rank), "yes" if e.mutual else "no", e.origin)
-            + (() if e.confidence is None else (f"{e.confidence:.2f}",))
-            + tuple(getattr(e, name) for name in self._columns if name in LEMMA_COLUMNS)
-            for e in self.head(MAX_SHOWN_ENTRIES)
-        ]
+        shown = []
+        for e in self.head(MAX_SHOWN_ENTRIES):
+            numbers = f"{e.score:.3f}", str(e.rank), "yes" if e.mutual else "no"
+            shown.append(
+                (e.source, e.target, *numbers, e.origin, f"{e.confidence:.2f}", e.source_lemma, e.target_lemma)
+            )
+        return [row[: len(self._columns)] for row in shown]
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        return columns_with(confidence=self.confidence is not None, lemmas=bool(self.source_lemma))
+        return columns_with(lemmas=bool(self.source_lemma))
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a pandas data frame with one row for each entry; needs ``pip install 'bilex[pandas]'``."""
@@ -197,8 +191,7 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
         lines = iter(listed)
         _, first = next(lines, (1, b""))
         header = tuple(first.decode("utf-8", "replace").split("\t"))
-        known = (columns_with(confidence=one, lemmas=other) for one in (True, False) for other in (True, False))
-        columns = next((each for each in known if header[: len(each)] == each), REQUIRED_COLUMNS)
+        columns = columns_with(lemmas=header[: len(COLUMNS)] == COLUMNS)
         if header[: len(columns)] != columns:
             raise InputError(path, "this is not a lexicon of bilex", f"expected {' '.join(REQUIRED_COLUMNS)}", line=1)
         entries = [parse_entry(line, path, number, columns) for number, line in lines]
@@ -212,9 +205,9 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
         return cls(**read)
 
 
-def columns_with(*, confidence: bool, lemmas: bool) -> tuple[str, ...]:
-    """Return the columns of a lexicon with or without these."""
-    return (*REQUIRED_COLUMNS, *("confidence",) * confidence, *LEMMA_COLUMNS * lemmas)
+def columns_with(*, lemmas: bool) -> tuple[str, ...]:
+    """Return the columns of a lexicon with or without lemmas."""
+    return COLUMNS if lemmas else REQUIRED_COLUMNS
 
 
 def tsv_lines(entries: Iterable[Entry], columns: tuple[str, ...]) -> Iterator[str]:
@@ -222,23 +215,20 @@ def tsv_lines(entries: Iterable[Entry], columns: tuple[str, ...]) -> Iterator[st
     yield "\t".join(columns) + "\n"
     with_lemmas = LEMMA_COLUMNS[0] in columns
     for source, target, score, rank, mutual, origin, probability, *lemmas in entries:
-        last = "" if probability is None else f"\t{probability:.4f}"
-        last += "".join(f"\t{tsv_cell(lemma)}" for lemma in lemmas) if with_lemmas else ""
-        yield f"{tsv_cell(source)}\t{tsv_cell(target)}\t{score:.6f}\t{rank}\t{mutual:d}\t{origin}{last}\n"
+        first = f"{tsv_cell(source)}\t{tsv_cell(target)}\t{score:.6f}\t{rank}\t{mutual:d}\t{origin}\t{probability:.4f}"
+        yield first + "".join(f"\t{tsv_cell(lemma)}" for lemma in lemmas if with_lemmas) + "\n"
 
 
 def parse_entry(line: bytes, path: str | os.PathLike[str], number: int, columns: tuple[str, ...]) -> Entry:
     """Parse the columns of one line."""
     try:
-        source, target, score, rank, mutual, origin, *rest = line.decode("utf-8").split("\t")[: len(columns)]
-        confidence = float(rest.pop(0)) if "confidence" in columns else None
-        if len(rest) != len(LEMMA_COLUMNS) * (LEMMA_COLUMNS[0] in columns):
-            raise ValueError
+        fields = line.decode("utf-8").split("\t")[: len(columns)]
+        source, target, score, rank, mutual, origin, confidence, *lemmas = fields
         numbers = float(score), int(rank), bool(("0", "1").index(mutual))
-        entry = Entry(source, target, *numbers, origin, confidence, *rest)
-        if not math.isfinite(entry.score) or not 0 < entry.rank < 1 << 63:
+        entry = Entry(source, target, *numbers, origin, float(confidence), *lemmas)
+        if not math.isfinite(entry.score) or not 0 < entry.rank < 1 << 63 or not 0 <= entry.confidence <= 1:
             raise ValueError
-        if confidence is not None and not 0 <= confidence <= 1:
+        if len(fields) < len(columns):
             raise ValueError
         return entry
     except UnicodeDecodeError:

@@ -20,8 +20,8 @@ from bilex.search.engine import Engine, Neighbours
 from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
 
 MODEL_RETRIEVAL = "model"
-Target = tuple[int, float, float | None]
-"""A target's row, its score and its probability; runs before version 0.2 have none."""
+Target = tuple[int, float, float]
+"""A target's row, its score and its probability."""
 
 
 @dataclass(frozen=True, eq=False)

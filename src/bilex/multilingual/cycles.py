@@ -2,7 +2,7 @@
 
 Follow a word from a language to a second, to a third and back: lexicons that are right return to the first word. An
 entry (a, b) is *tested* by a third language if both of its words have partners there, and *agrees* with it if they
-have one in common. The *closeness* is the highest cosine of a partner of a with a partner of b, 1 where they agree.
+have one in common.
 """
 
 import os
@@ -14,11 +14,9 @@ import numpy as np
 from bilex.files.atomic import atomic_write_text
 from bilex.lexicon.lexicon import Lexicon
 from bilex.lexicon.text import tsv_table
-from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats, Indices
-from bilex.vectors.embeddings import Embeddings
 
-CYCLES_HEADER = ("source", "target", "tested", "agreed", "agreement", "closeness")
+CYCLES_HEADER = ("source", "target", "tested", "agreed", "agreement")
 Partners = Mapping[str, Sequence[str]]
 """The partners of each word in another language."""
 
@@ -31,7 +29,6 @@ class Cycles:
     target: tuple[str, ...]
     tested: Indices  # how many third languages have partners for both words
     agreed: Indices  # how many of these have a partner in common
-    closeness: Floats  # the mean over those that test; NaN where nothing was tested
 
     @property
     def agreement(self) -> Floats:
@@ -41,13 +38,10 @@ class Cycles:
         return shares
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a table with a line for each entry; the shares of an untested entry are empty."""
-        columns = (self.tested.tolist(), self.agreed.tolist(), self.agreement.tolist(), self.closeness.tolist())
-        rows = (
-            (source, target, tested, agreed, *(f"{share:.6f}" if tested else "" for share in shares))
-            for source, target, tested, agreed, *shares in zip(self.source, self.target, *columns, strict=True)
-        )
-        atomic_write_text(path, tsv_table(CYCLES_HEADER, rows))
+        """Write a table with a line for each entry; the share of an untested entry is empty."""
+        shares = [f"{share:.6f}" if share >= 0 else "" for share in self.agreement.tolist()]
+        columns = (self.source, self.target, self.tested.tolist(), self.agreed.tolist(), shares)
+        atomic_write_text(path, tsv_table(CYCLES_HEADER, zip(*columns, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -86,24 +80,13 @@ def check_triple(languages: tuple[str, str, str], steps: tuple[Partners, Partner
     return Triple(languages, returned, agreed)
 
 
-def check_entries(lexicon: Lexicon, others: Iterable[tuple[Partners, Partners, Embeddings]]) -> Cycles:
-    """Compare every entry with the third languages.
-
-    Each of `others` is a language: the partners there of the source words, those of the target words, and its vectors.
-    """
-    tested, agreed, closeness = (np.zeros(len(lexicon)) for _ in range(3))
-    for of_source, of_target, words in others:
-        vectors = unit(words.vectors)
+def check_entries(lexicon: Lexicon, others: Iterable[tuple[Partners, Partners]]) -> Cycles:
+    """Compare every entry with the third languages, each the partners there of the source and of the target words."""
+    tested, agreed = np.zeros(len(lexicon), np.int64), np.zeros(len(lexicon), np.int64)
+    for of_source, of_target in others:
         for row, (s, t) in enumerate(zip(lexicon.source, lexicon.target, strict=True)):
-            ours, theirs = of_source.get(s, ()), of_target.get(t, ())
-            if not ours or not theirs:
-                continue
-            tested[row] += 1
-            if set(ours) & set(theirs):
-                agreed[row] += 1
-                closeness[row] += 1
-            else:
-                left, right = (vectors[[words.index[word] for word in side]].astype(float) for side in (ours, theirs))
-                closeness[row] += float((left @ right.T).max())
-    closeness = np.divide(closeness, tested, out=np.full(len(lexicon), np.nan), where=tested > 0)
-    return Cycles(lexicon.source, lexicon.target, tested.astype(np.int64), agreed.astype(np.int64), closeness)
+            ours, theirs = of_source.get(s), of_target.get(t)
+            if ours and theirs:
+                tested[row] += 1
+                agreed[row] += not set(ours).isdisjoint(theirs)
+    return Cycles(lexicon.source, lexicon.target, tested, agreed)

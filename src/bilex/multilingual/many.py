@@ -131,7 +131,7 @@ def induce_many(
             many.add(run, each)
     if not many.lexicons:
         raise BilexError(f"nothing was matched between {hub} and any other language; give dictionaries as seeds")
-    check_cycles(many, sides)
+    check_cycles(many)
     return many
 
 
@@ -181,7 +181,7 @@ def seed_through_hub(many: Many, pair: LanguagePair) -> GuessedPairs:
     raise NothingMatchedWarning("no word of the hub has a partner in both")
 
 
-def check_cycles(many: Many, sides: Mapping[str, Embeddings]) -> None:
+def check_cycles(many: Many) -> None:
     """Follow all cycles of three languages, and compare each entry with every language that is not in it."""
 
     @cache
@@ -195,8 +195,8 @@ def check_cycles(many: Many, sides: Mapping[str, Embeddings]) -> None:
         if first is not None and second is not None and third is not None:
             many.triples.append(check_triple((a, b, c), (first, second, third)))
     for (a, b), lexicon in many.lexicons.items():
-        others = [(partners(a, c), partners(b, c), sides[c]) for c in many.languages if c not in (a, b)]
-        known = [(ours, theirs, words) for ours, theirs, words in others if ours is not None and theirs is not None]
+        others = ((partners(a, c), partners(b, c)) for c in many.languages if c not in (a, b))
+        known = ((ours, theirs) for ours, theirs in others if ours is not None and theirs is not None)
         many.cycles[a, b] = check_entries(lexicon, known)
 
 
@@ -212,10 +212,9 @@ def in_hub(run: Run) -> Embeddings:
 
 
 def cycle_figures(cycles: Cycles) -> dict[str, Any]:
-    """Return the mean agreement and closeness of a lexicon's tested entries; None if no entry is tested."""
+    """Count the tested entries of a lexicon, and return their mean agreement; None if no entry is tested."""
     tested = cycles.tested > 0
-    means = {
-        name: round(float(column[tested].mean()), 6) if tested.any() else None
-        for name, column in (("agreement", cycles.agreement), ("closeness", cycles.closeness))
+    return {
+        "tested": int(tested.sum()),
+        "agreement": round(float(cycles.agreement[tested].mean()), 6) if tested.any() else None,
     }
-    return {"tested": int(tested.sum()), **means}

@@ -52,7 +52,7 @@ def iteration_charts(iterations: Sequence[dict[str, Any]]) -> list[Chart]:
 
 def confidence_chart(pairs: InducedPairs) -> Chart:
     """Draw the distribution of the confidence."""
-    confidence = np.asarray(pairs.lexicon.confidence)
+    confidence = pairs.lexicon.confidence
     count = round(1 / CONFIDENCE_BIN)
     bins = np.clip((confidence / CONFIDENCE_BIN + 1e-9).astype(int), 0, count - 1)
     heights = np.bincount(bins, minlength=count).tolist()
@@ -98,9 +98,7 @@ def hub_words(nearest: Indices, words: Sequence[str], others: Sequence[str]) -> 
 
 
 def entry_samples(pairs: InducedPairs) -> list[dict[str, Any]]:
-    """Return entries of each band of confidence, spread over all frequencies; none if a run has no confidence."""
-    if pairs.lexicon.confidence is None:
-        return []
+    """Return entries of each band of confidence, spread over all frequencies."""
     confidence, samples, below = pairs.lexicon.confidence, [], np.inf
     for name, meaning, least in BANDS:
         places = np.flatnonzero((confidence >= least) & (confidence < below))
@@ -114,8 +112,6 @@ def entry_samples(pairs: InducedPairs) -> list[dict[str, Any]]:
 
 def doubtful_entries(run: Run, pairs: InducedPairs, engine: Engine) -> list[dict[str, Any]]:
     """Return a sample of the least probable entries, each with the candidates of its word and their probabilities."""
-    if run.candidates is None or pairs.lexicon.confidence is None:
-        return []
     known = np.flatnonzero(pairs.known)
     order = known[np.argsort(pairs.lexicon.confidence[known], kind="stable")]
     chosen = choose_evenly(pairs, np.sort(order[: max(MAX_SAMPLE, len(known) // DOUBTFUL_SHARE)]))

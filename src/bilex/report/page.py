@@ -44,7 +44,7 @@ def render_report(run: Run, engine: Engine | None = None, name: str = "", lexico
     info, pairs, space, verdict = run.info, induced_pairs(run), run.space, run.verdict
     method = flat_options(info["configuration"]["method"])
     limited = bool(method["self_learning"]) and max(verdict.figures.seen) < max(len(run.source), len(run.target))
-    match_all, confident = bool(method["match_all"]) or not limited, run.lexicon.confidence is not None and len(pairs)
+    match_all = bool(method["match_all"]) or not limited
     shown = (len(run.source), len(run.target)) if match_all else verdict.figures.seen
     names = run.source.name or "source", run.target.name or "target"
     source, target = (
@@ -72,12 +72,12 @@ def render_report(run: Run, engine: Engine | None = None, name: str = "", lexico
         match_all=match_all,
         evidence=bool(method["evidence"]),
         left_out=info.get("confidence", {}).get("listed_of", len(run.lexicon)) - len(run.lexicon),
-        confidence_chart=contents.confidence_chart(pairs) if confident else None,
+        confidence_chart=contents.confidence_chart(pairs) if len(pairs) else None,
         matched_chart=contents.matched_chart(pairs, shown, names),
         target_hubs=contents.hub_words(space.source_nearest, run.target.words, run.source.words),
         source_hubs=contents.hub_words(space.target_nearest, run.source.words, run.target.words),
         samples=contents.entry_samples(pairs),
-        expected=run.expected_precision if confident else None,
+        expected=run.expected_precision if len(pairs) else None,
         doubts=contents.doubtful_entries(run, pairs, engine or LocalEngine()),
         command=command,
         recorded=recorded,

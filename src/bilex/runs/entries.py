@@ -153,11 +153,11 @@ def describe_pairs(
     pairs: RowPairs,
     origin: Sequence[str],
     languages: tuple[Embeddings, Embeddings],
-    candidates: CandidatePairs | None,
+    candidates: CandidatePairs,
     space: SharedSpace,
     engine: Engine,
 ) -> Lexicon:
-    """Return the entries of these pairs; without candidates, as in older runs, they have no confidence."""
+    """Return the entries of these pairs."""
     rows, columns = pairs.source, pairs.target
     lemmas = (
         tuple(side.lemmas[row] if side.lemmas else "" for row in places.tolist())
@@ -170,6 +170,6 @@ def describe_pairs(
         space.rank(rows, columns, "csls", engine),
         (space.source_nearest[rows] == columns) & (space.target_nearest[columns] == rows),
         tuple(origin),
-        None if candidates is None else candidates.probabilities(pairs).astype(np.float64).round(CONFIDENCE_DIGITS),
+        candidates.probabilities(pairs).astype(np.float64).round(CONFIDENCE_DIGITS),
         *(lemmas if any(side.lemmas for side in languages) else ()),
     )

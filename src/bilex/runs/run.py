@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from bilex.errors import BilexError
+from bilex.errors import BilexError, InputError
 from bilex.evaluation.compare import Comparison, compare_translations
 from bilex.evaluation.hubness import Hubness, evaluate_hubness
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
-from bilex.evaluation.translation import Direction, Gold, TranslationScore, evaluate_translation
+from bilex.evaluation.translation import Gold, TranslationScore, evaluate_translation
 from bilex.files.atomic import atomic_write_text
-from bilex.files.ownership import LEXICON
+from bilex.files.ownership import CANDIDATES, LEXICON
 from bilex.files.run_directory import OPTIONAL_TENSOR, run_directory, write_candidates, write_manifest, write_model
 from bilex.files.tensors import pack_words
 from bilex.lexicon.lexicon import CANDIDATE, Lexicon
 from bilex.lexicon.text import HtmlPage, html_table
 from bilex.matching.graph import RowPairs
 from bilex.methods import SET_THRESHOLD
-from bilex.model.candidates import MODEL_RETRIEVAL, CandidatePairs, CandidateSpace
+from bilex.model.candidates import CandidatePairs, CandidateSpace
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Vectors
@@ -53,7 +53,7 @@ class Run:
     space: SharedSpace  #: Both languages in the target's space.
     lexicon: Lexicon  #: The induced pairs.
     info: dict[str, Any]  #: What ``run.json`` holds: version, configuration, inputs, iterations, why it stopped.
-    candidates: CandidatePairs | None = None  #: The candidates of every word with their weights; older runs have none.
+    candidates: CandidatePairs  #: The candidates of every word with their weights and probabilities.
 
     @cached_property
     def entry_rows(self) -> RowPairs:
@@ -79,26 +79,20 @@ class Run:
         """How much of the lexicon is right, in the words of the terminal, the report and the explorer."""
         count, about = len(self.lexicon), self.info.get("confidence", {})
         rest = about.get("listed_of", count) - count
-        if not count or self.lexicon.confidence is None:  # a run of version 0.1 has no confidence
-            return f"{count:,} entries"
+        if not count:
+            return "0 entries"
         basis = f" (estimated from {about['calibrated_on']})" if "calibrated_on" in about else ""
         left_out = f"; {rest:,} less likely ones are left out" if rest else ""
         return f"about {self.expected_precision:.0%} of {count:,} entries are right{basis}{left_out}"
 
-    @property
-    def most_probable(self) -> float:
-        """The confidence of the surest entry; 0 without any."""
-        return float(np.max(self.lexicon.confidence, initial=0.0)) if self.lexicon.confidence is not None else 0.0
-
     def confident(self, least: float) -> Run:
         """Return the run with only the entries of at least that confidence, and the verdict on these."""
         listed = self.lexicon.confident(least)
-        keep = np.asarray(self.lexicon.confidence) >= least
         expected = round(listed.expected_precision, 4) if len(listed) else None
         about = {**self.info["confidence"], "listed_of": len(self.lexicon), "expected_precision": expected}
         info = {**self.info, "pairs": len(listed), "confidence": about}
         run = replace(self, lexicon=listed, info=info)
-        vars(run)["entry_rows"] = self.entry_rows.where(keep)
+        vars(run)["entry_rows"] = self.entry_rows.where(self.lexicon.confidence >= least)
         info["verdict"] = run.verdict.summary()
         return run
 
@@ -162,7 +156,7 @@ class Run:
 
     def sets(self, min_probability: float, *, engine: Engine | None = None) -> Lexicon:
         """Return a lexicon of all candidate pairs that are at least that probable, not only of the matching."""
-        candidates = self.require_candidates()
+        candidates = self.candidates
         pairs, n_targets = candidates.above(min_probability), len(self.target)
         order = np.lexsort((candidates.ranks[candidates.find(pairs)], pairs.source))
         pairs = RowPairs(pairs.source[order], pairs.target[order])
@@ -176,12 +170,6 @@ class Run:
 
         languages = self.source, self.target
         return describe_pairs(pairs, origin, languages, self.candidates, self.space, engine or LocalEngine())
-
-    def require_candidates(self) -> CandidatePairs:
-        """Return the candidates; raise if the run is too old to have any."""
-        if self.candidates is None:
-            raise BilexError("this run has no probabilities of candidates; run `bilex induce` again")
-        return self.candidates
 
     def subwords(self, model: str | os.PathLike[str] | FastText, *, reverse: bool = False) -> Subwords:
         """Read the fastText model that the source vectors (with `reverse`, the target's) came from.
@@ -243,8 +231,8 @@ class Run:
         the language of the answers (``"fi"``), to report ``p@1_lexeme`` of a run that was made without them.
         """
         space, asked, answers = self.direction(reverse)
-        side, found = (space, asked, answers.lemmatised(lemmas or "")), self.known_retrieval(retrieval)
-        return evaluate_translation(side, gold, found, engine or LocalEngine(), convention, min_probability)
+        side = (space, asked, answers.lemmatised(lemmas or ""))
+        return evaluate_translation(side, gold, retrieval, engine or LocalEngine(), convention, min_probability)
 
     def similarity(
         self,
@@ -266,9 +254,7 @@ class Run:
         engine: Engine | None = None,
     ) -> Hubness:
         """Count how often each target is among the k nearest of the words of `gold`, or of all source words."""
-        return evaluate_hubness(
-            self.direction(reverse), gold, k, self.known_retrieval(retrieval), engine or LocalEngine()
-        )
+        return evaluate_hubness(self.direction(reverse), gold, k, retrieval, engine or LocalEngine())
 
     def compare(
         self, other: Run, gold: Gold, *, retrieval: str = "nn", reverse: bool = False, engine: Engine | None = None
@@ -278,25 +264,19 @@ class Run:
         return compare_translations(*sides, gold, retrieval, engine or LocalEngine())
 
     @cached_property
-    def weighted_space(self) -> SharedSpace:
-        """The shared space with the weights of the candidates; older runs have none."""
-        if self.candidates is None:
-            return self.space
+    def weighted_space(self) -> CandidateSpace:
+        """The shared space with the weights of the candidates."""
         weights = self.info.get("weights")
         if weights is None:
             raise BilexError("run.json has no weights; run `bilex induce` again")
         return CandidateSpace.over(self.space, self.candidates, weights["slopes"]["csls"], weights["log_odds"])
 
     @cached_property
-    def _reversed_space(self) -> SharedSpace:
+    def _reversed_space(self) -> CandidateSpace:
         """The same space from the target's side, with an index of its own."""
         return self.weighted_space.mirrored()
 
-    def known_retrieval(self, retrieval: str) -> str:
-        """Return how targets are ranked: by CSLS where ``model`` is asked of an older run."""
-        return "csls" if retrieval == MODEL_RETRIEVAL and self.candidates is None else retrieval
-
-    def direction(self, reverse: bool) -> Direction:
+    def direction(self, reverse: bool) -> tuple[CandidateSpace, Embeddings, Embeddings]:
         """Return the shared space, the language that is translated from, and the other one."""
         if reverse:
             return self._reversed_space, self.target, self.source
@@ -328,10 +308,9 @@ class Run:
             **{name: getattr(self.space, name) for name in AROUND},
         }
         write_model(folder, tensors, {"source": self.source.name, "target": self.target.name})
-        if self.candidates is not None:
-            means = {f"{name}_means": np.stack(side.means) for name, side in self.sides.items() if side.means}
-            lemmas = {f"{name}_lemmas": pack_words(side.lemmas) for name, side in self.sides.items() if side.lemmas}
-            write_candidates(folder, {**self.candidates.tensors(), **means, **lemmas})
+        means = {f"{name}_means": np.stack(side.means) for name, side in self.sides.items() if side.means}
+        lemmas = {f"{name}_lemmas": pack_words(side.lemmas) for name, side in self.sides.items() if side.lemmas}
+        write_candidates(folder, {**self.candidates.tensors(), **means, **lemmas})
         write_manifest(folder, self.info)
 
     @classmethod
@@ -344,6 +323,8 @@ class Run:
         from bilex.runs.stored import StoredRun
 
         run = StoredRun.open(Path(path))
+        if CANDIDATES not in run.info["files"]:
+            raise InputError(path, "this run is of a version before 0.2", "run `bilex induce` again")
         if not lazy:
             run.check()
         return run

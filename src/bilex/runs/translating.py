@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilex.errors import BilexError, BilexWarning
-from bilex.model.candidates import MODEL_RETRIEVAL, CandidateSpace, Target
+from bilex.model.candidates import MODEL_RETRIEVAL, Target
 from bilex.numerics.types import Vectors
 from bilex.search.engine import Engine
 from bilex.search.space import SharedSpace
@@ -26,16 +26,15 @@ class Translation:
     """One answer: a word of the other language, its score, and the probability that it is right.
 
     The score is the weight in nats (``model``), the cosine (``nn``), or that of CSLS or the inverted softmax. The
-    probability is that of the lexicon's entries; it is 0 for a word that is no candidate, and None in older runs.
+    probability is that of the lexicon's entries; it is 0 for a word that is no candidate.
     """
 
     word: str
     score: float
-    probability: float | None = None
+    probability: float
 
     def __repr__(self) -> str:
-        probability = "" if self.probability is None else f", probability={self.probability:.4f}"
-        return f"Translation({self.word!r}, score={self.score:.4f}{probability})"
+        return f"Translation({self.word!r}, score={self.score:.4f}, probability={self.probability:.4f})"
 
 
 def translate_words(
@@ -55,23 +54,22 @@ def translate_words(
     if not isinstance(k, int | np.integer) or k < 1:
         raise BilexError(f"k is {k!r}; give a whole number from 1 up")
     source, target = (run.target, run.source) if reverse else (run.source, run.target)
-    retrieval = run.known_retrieval(retrieval)
-    if min_probability is not None:
-        run.require_candidates()
-        if retrieval != MODEL_RETRIEVAL:
-            raise BilexError(f"only the model tells how probable a translation is; choose it instead of {retrieval}")
+    if min_probability is not None and retrieval != MODEL_RETRIEVAL:
+        raise BilexError(f"only the model tells how probable a translation is; choose it instead of {retrieval}")
     known = {word: source.index[word] for word in listed if word in source}
     others = {word: run.vector(word, reverse=reverse, subwords=subwords) for word in listed if word not in source}
     made = {word: vector for word, vector in others.items() if vector is not None}
     rows, vectors, k = [*known.values()], [*made.values()], min(k, len(target))
-    candidates = run.candidates.mirrored() if reverse and run.candidates is not None else run.candidates
-    found = [[] if candidates is None else candidates.listed(row) for row in rows]
+    candidates = run.candidates.mirrored() if reverse else run.candidates
+    found = [candidates.listed(row) for row in rows]
     if vectors:
-        found += likely_targets(run.direction(reverse)[0], np.array(vectors), engine)
+        near, likely = run.direction(reverse)[0].vector_candidates(np.array(vectors), engine)
+        columns = (near.indices.tolist(), near.scores.tolist(), likely.tolist())
+        found += [list(zip(*each, strict=True)) for each in zip(*columns, strict=True)]
     if min_probability is not None:
-        found = [[each for each in likely if (each[2] or 0.0) >= min_probability] for likely in found]
-    elif retrieval == MODEL_RETRIEVAL and not vectors and all(len(likely) >= k for likely in found):
-        found = [likely[:k] for likely in found]  # no search: the vectors of a stored run are not even read
+        found = [[target for target in each if target[2] >= min_probability] for each in found]
+    elif retrieval == MODEL_RETRIEVAL and not vectors and all(len(each) >= k for each in found):
+        found = [each[:k] for each in found]  # no search: the vectors of a stored run are not even read
     else:
         found = best_targets(run.direction(reverse)[0], rows, vectors, found, k, retrieval, engine)
     answers = {
@@ -81,15 +79,6 @@ def translate_words(
     if missing := [word for word in listed if word not in answers]:
         warnings.warn(describe_missing(missing, source.index), BilexWarning, stacklevel=3)
     return [answers.get(word, []) for word in listed]
-
-
-def likely_targets(space: SharedSpace, vectors: Vectors, engine: Engine) -> list[list[Target]]:
-    """Return the candidates of unit vectors that are not source words, heaviest first; none in older runs."""
-    if not isinstance(space, CandidateSpace):
-        return [[] for _ in vectors]
-    near, probability = space.vector_candidates(vectors, engine)
-    listed = zip(near.indices.tolist(), near.scores.tolist(), probability.tolist(), strict=True)
-    return [list(zip(*each, strict=True)) for each in listed]
 
 
 def best_targets(
@@ -102,7 +91,6 @@ def best_targets(
     engine: Engine,
 ) -> list[list[Target]]:
     """Return the k best targets of source words and of other unit vectors; unlikely ones have the probability 0."""
-    otherwise = 0.0 if isinstance(space, CandidateSpace) else None
     others = np.array(vectors, np.float32).reshape(len(vectors), space.source.shape[1])
     searches = (
         space.search(np.array(rows, np.int64), k, retrieval, engine),
@@ -112,5 +100,5 @@ def best_targets(
     found = []
     for (columns, scores), candidates in zip(ranked, likely, strict=True):
         probability = {column: each for column, _, each in candidates}
-        found.append([(c, score, probability.get(c, otherwise)) for c, score in zip(columns, scores, strict=True)])
+        found.append([(c, score, probability.get(c, 0.0)) for c, score in zip(columns, scores, strict=True)])
     return found

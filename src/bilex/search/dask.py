@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ TASKS_PER_THREAD = 4  # so that a slow worker does not keep the others waiting
 MAX_ATTEMPTS = 3  # searches are given up after all workers with the targets have died this often
 MAX_HELD_TARGETS = 2  # arrays of targets on the workers: some methods search in both directions by turns
 
+Task = Callable[[LocalEngine, Vectors, Vectors], Any]
+"""What a worker does with some queries and all targets."""
 WORKER_LOCK = threading.Lock()
 """Held on a worker by the running task: it uses all the worker's threads, so one task runs at a time."""
 
@@ -81,7 +84,7 @@ class DaskEngine:
         def fill(rows: slice, part: Neighbours) -> None:
             indices[rows], scores[rows] = part.indices, part.scores
 
-        self._search(queries, targets, lambda _: BestTargets(k), fill)
+        self._search(queries, targets, lambda _: partial(LocalEngine.top_k, k=k), fill)
         return Neighbours(indices, scores)
 
     def top_k_both(self, queries: Vectors, targets: Vectors, k: int) -> tuple[Neighbours, Neighbours]:
@@ -95,12 +98,16 @@ class DaskEngine:
         best, where = empty_lists(len(queries), min(k, len(targets)))
         of_targets = empty_lists(len(targets), min(k, len(queries)))
 
-        def fill(rows: slice, part: BestOfBoth) -> None:
-            best[rows], where[rows] = part.of_queries.scores, part.of_queries.indices
-            insert_edges(part.scores, part.rows + rows.start, part.columns, *of_targets)
+        def task(_: slice) -> Task:
+            return partial(best_both_ways, k=k, least=round_down(of_targets[0][:, -1]))
+
+        def fill(rows: slice, part: tuple[Neighbours, Indices, Indices, Floats]) -> None:
+            of_queries, own, columns, scores = part
+            best[rows], where[rows] = of_queries.scores, of_queries.indices
+            insert_edges(scores, own + rows.start, columns, *of_targets)
 
         if len(queries) and len(targets):
-            self._search(queries, targets, lambda _: BestBothWays(k, round_down(of_targets[0][:, -1])), fill)
+            self._search(queries, targets, task, fill)
         return Neighbours(where, best), Neighbours(*of_targets[::-1])
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
@@ -110,15 +117,15 @@ class DaskEngine:
         def fill(rows: slice, part: Indices) -> None:
             ranks[rows] = part
 
-        self._search(queries, targets, lambda rows: Ranks(chosen[rows]), fill)
+        self._search(queries, targets, lambda rows: partial(LocalEngine.rank, chosen=chosen[rows]), fill)
         return ranks
 
     def _search(
-        self, queries: Vectors, targets: Vectors, wanted: Callable[[slice], Wanted], fill: Callable[[slice, Any], None]
+        self, queries: Vectors, targets: Vectors, task: Callable[[slice], Task], fill: Callable[[slice, Any], None]
     ) -> None:
         """Call `fill` with the workers' answers as they come in."""
         done = 0
-        with contextlib.closing(self._answers(queries, targets, wanted)) as answers:
+        with contextlib.closing(self._answers(queries, targets, task)) as answers:
             for rows, part in answers:
                 fill(rows, part)
                 done += rows.stop - rows.start
@@ -126,7 +133,7 @@ class DaskEngine:
                     self.progress(done, len(queries))
 
     def _answers(
-        self, queries: Vectors, targets: Vectors, wanted: Callable[[slice], Wanted]
+        self, queries: Vectors, targets: Vectors, task: Callable[[slice], Task]
     ) -> Generator[tuple[slice, Any]]:
         """Yield the answers for each block of queries; ask again for those that died with their workers."""
         from distributed.scheduler import KilledWorker
@@ -138,7 +145,7 @@ class DaskEngine:
             waiting = [slice(start, min(start + size, len(queries))) for start in range(0, len(queries), size)][::-1]
             for _ in range(MAX_ATTEMPTS):
                 try:
-                    with contextlib.closing(self._run_tasks(queries, targets, wanted, waiting, threads)) as part:
+                    with contextlib.closing(self._run_tasks(queries, targets, task, waiting, threads)) as part:
                         yield from part
                     return
                 except (CancelledError, KilledWorker, TimeoutError):  # workers took tasks or targets with them
@@ -154,7 +161,7 @@ class DaskEngine:
         self,
         queries: Vectors,
         targets: Vectors,
-        wanted: Callable[[slice], Wanted],
+        task: Callable[[slice], Task],
         waiting: list[slice],
         threads: int,
     ) -> Generator[tuple[slice, Any]]:
@@ -167,7 +174,7 @@ class DaskEngine:
 
         def submit() -> None:
             rows = waiting.pop()
-            future = client.submit(search_on_worker, queries[rows], held, wanted(rows), __version__, pure=False)
+            future = client.submit(search_on_worker, queries[rows], held, task(rows), __version__, pure=False)
             running[future] = rows
             completed.add(future)
 
@@ -213,63 +220,26 @@ class DaskEngine:
         return self._client
 
 
-@dataclass(frozen=True, eq=False)
-class BestTargets:
-    """A task: the k best targets of each query."""
+def best_both_ways(
+    engine: LocalEngine, queries: Vectors, targets: Vectors, k: int, least: Vectors
+) -> tuple[Neighbours, Indices, Indices, Floats]:
+    """Find the k best targets of each query, and the edges to queries that may be among the k best of a target.
 
-    k: int
-
-    def answer(self, engine: LocalEngine, queries: Vectors, targets: Vectors) -> Neighbours:
-        """Search on the worker."""
-        return engine.top_k(queries, targets, self.k)
-
-
-@dataclass(frozen=True, eq=False)
-class BestOfBoth:
-    """The best targets of each query, and edges to queries that may be among the best of a target."""
-
-    of_queries: Neighbours
-    rows: Indices
-    columns: Indices
-    scores: Floats
+    `least` is for each target a score that k other queries have reached.
+    """
+    of_queries, of_targets = engine.top_k_both(queries, targets, k)
+    columns, places = np.nonzero(of_targets.scores >= least[:, None])
+    return of_queries, of_targets.indices[columns, places], columns, of_targets.scores[columns, places]
 
 
-@dataclass(frozen=True, eq=False)
-class BestBothWays:
-    """A task: the k best targets of each query, and its queries among the k best of a target."""
-
-    k: int
-    least: Vectors  # for each target, a score that k other queries have reached
-
-    def answer(self, engine: LocalEngine, queries: Vectors, targets: Vectors) -> BestOfBoth:
-        """Search on the worker."""
-        of_queries, of_targets = engine.top_k_both(queries, targets, self.k)
-        columns, places = np.nonzero(of_targets.scores >= self.least[:, None])
-        return BestOfBoth(of_queries, of_targets.indices[columns, places], columns, of_targets.scores[columns, places])
-
-
-@dataclass(frozen=True, eq=False)
-class Ranks:
-    """A task: the rank of each query's chosen target."""
-
-    chosen: Indices
-
-    def answer(self, engine: LocalEngine, queries: Vectors, targets: Vectors) -> Indices:
-        """Search on the worker."""
-        return engine.rank(queries, targets, self.chosen)
-
-
-Wanted = BestTargets | BestBothWays | Ranks
-
-
-def search_on_worker(queries: Vectors, targets: Vectors, wanted: Wanted, version: str) -> Any:
+def search_on_worker(queries: Vectors, targets: Vectors, task: Task, version: str) -> Any:
     """Run the local engine on all threads of the worker."""
     from distributed import get_worker
 
     if version != __version__:  # a worker that joined after the check
         raise BilexError(f"a Dask worker has bilex {__version__} and this is {version}; install the same on all")
     with WORKER_LOCK:
-        return wanted.answer(LocalEngine(threads=get_worker().state.nthreads), queries, targets)
+        return task(LocalEngine(threads=get_worker().state.nthreads), queries, targets)
 
 
 def round_down(scores: Floats) -> Vectors:

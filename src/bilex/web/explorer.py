@@ -160,7 +160,7 @@ class Explorer:
             "added": int(np.count_nonzero(codes[entries:])),
             "entries": entries,
             "precision": share if reviewed else None,
-            "expected": None if self.run.lexicon.confidence is None or not entries else self.run.expected_precision,
+            "expected": self.run.expected_precision if entries else None,
             "low": low,
             "high": high,
             "last": None if number is None else self.table.row(number),

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from bilex.matching.graph import RowPairs
-from bilex.model.candidates import MODEL_RETRIEVAL, CandidateSpace
+from bilex.model.candidates import MODEL_RETRIEVAL
 from bilex.numerics.types import Floats, Vectors
 from bilex.runs.run import Run
 from bilex.search.engine import Neighbours
@@ -70,8 +70,8 @@ class Lookup:
         }
 
     def _translations(self, row: int | None, k: int) -> list[dict[str, Any]]:
-        """Return a word's best translations by the model, with their confidence; none in older runs."""
-        if row is None or not isinstance(self.space, CandidateSpace):
+        """Return a word's best translations by the model, with their confidence; none for a term."""
+        if row is None:
             return []
         found = self.space.search(np.array([row]), k, MODEL_RETRIEVAL, LocalEngine())
         columns = found.indices[0]

@@ -19,6 +19,8 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bilex.em.context import Reporter
 from bilex.errors import BilexError
 from bilex.files.ownership import LEXICON, REPORT
@@ -27,6 +29,7 @@ from bilex.induction import induce
 from bilex.lexicon.lexicon import RETRIEVAL, Lexicon
 from bilex.lexicon.reviews import UNDECIDED, Decision, WordPair
 from bilex.methods import Method
+from bilex.multilingual.cycles import partners_of
 from bilex.report.page import write_report
 from bilex.runs.progress import ProgressReporter
 from bilex.runs.run import Run
@@ -114,7 +117,7 @@ class Retraining:
                 raise BilexError(error_line or "the process was stopped")
             before, after = self.explorer.run.lexicon, Lexicon.load(place / LEXICON)
             changes = changed_pairs(before, after, self.explorer.reviews.current())
-            expected = None if before.confidence is None else [before.expected_precision, after.expected_precision]
+            expected = [before.expected_precision, after.expected_precision]
             found = {"verdict": read_manifest(place)["verdict"], "report": REPORT, "expected": expected}
             with self._lock:
                 self._state |= {"state": "done", **found, **changes}
@@ -164,7 +167,7 @@ def changed_pairs(before: Lexicon, after: Lexicon, decisions: Mapping[WordPair, 
     Changes of words that were decided about, or that a decided target was taken from or given to, are apart from
     those that came about because the maps have moved, the drift.
     """
-    old, new = induced_targets(before), induced_targets(after)
+    old, new = (partners_of(each.where(np.array(each.origin) != RETRIEVAL)) for each in (before, after))
     standing = {pair: each for pair, each in decisions.items() if each.kind != UNDECIDED}
     sources = {source for source, _ in standing}
     targets = {target for _, target in standing} | {each.correction for each in standing.values()}
@@ -179,15 +182,6 @@ def changed_pairs(before: Lexicon, after: Lexicon, decisions: Mapping[WordPair, 
         "counts": {**{kind: len(changes) for kind, changes in lists.items()}, "same": same},
         "changes": {kind: changes[:MAX_LISTED_CHANGES] for kind, changes in lists.items()},
     }
-
-
-def induced_targets(lexicon: Lexicon) -> dict[str, list[str]]:
-    """Return the induced translations of each source word."""
-    found: dict[str, list[str]] = {}
-    for entry in lexicon:
-        if entry.origin != RETRIEVAL:
-            found.setdefault(entry.source, []).append(entry.target)
-    return found
 
 
 class JsonLinesReporter(ProgressReporter):

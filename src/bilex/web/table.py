@@ -64,8 +64,6 @@ class TableQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     decision: Literal["undecided", "accepted", "rejected", "corrected"] | None = None
     mutual: bool | None = None
     matched: bool | None = None
-    min_score: Real | None = None
-    max_score: Real | None = None
     min_confidence: Real | None = None
     max_confidence: Real | None = None
     min_frequency: Whole | None = None
@@ -83,9 +81,8 @@ class Table:
         self.source: tuple[str, ...] = (*lexicon.source, *unmatched)
         self.target: tuple[str, ...] = (*lexicon.target, *(NO_TARGET for _ in unmatched))
         missing = np.full(len(unmatched), np.nan)
-        confidence = np.full(len(lexicon), np.nan) if lexicon.confidence is None else lexicon.confidence
         self.score, self.confidence, self.rank = (
-            np.concatenate([column, missing]) for column in (lexicon.score, confidence, lexicon.rank)
+            np.concatenate([column, missing]) for column in (lexicon.score, lexicon.confidence, lexicon.rank)
         )
         self.mutual: Mask = np.concatenate([lexicon.mutual, np.zeros(len(unmatched), bool)])
         codes = {name: code for code, name in enumerate(ORIGINS)}
@@ -172,7 +169,6 @@ class Table:
         if query.matched is not None:
             filters.append((self.origin < ORIGINS.index(RETRIEVAL)) == query.matched)
         for values, low, high in (
-            (self.score, query.min_score, query.max_score),
             (self.confidence, query.min_confidence, query.max_confidence),
             (self.source_row + 1, query.min_frequency, query.max_frequency),
         ):

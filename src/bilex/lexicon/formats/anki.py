@@ -59,8 +59,7 @@ def notes(book: Book) -> Iterator[tuple[str, list[str]]]:
     """Yield the permanent name of each note, and its fields, which are HTML."""
     for word, entries in book.headwords().items():
         guid = sha256("\t".join((book.source, book.target, word)).encode("utf-8")).hexdigest()[:16]
-        known = [entry.confidence for entry in entries if entry.confidence is not None]
-        confidence = ", ".join(f"{value:.0%}" for value in known)
+        confidence = ", ".join(f"{entry.confidence:.0%}" for entry in entries)
         yield guid, [html(word), ", ".join(html(entry.target) for entry in entries), confidence]
 
 

@@ -23,15 +23,15 @@ class Book:
     """A lexicon on its way into a file.
 
     `source` and `target` name the languages, `creator` the program. `translations` yields the probable translations of
-    every word from the model, of the target language's words if its argument is True; None if there is no model.
-    `forms` has the other forms of a headword that is a lemma.
+    every word from the model, of the target language's words if its argument is True. `forms` has the other forms
+    of a headword that is a lemma.
     """
 
     entries: Sequence[Entry]
     source: str
     target: str
     creator: str
-    translations: Callable[[bool], Iterator[Translations]] | None = None
+    translations: Callable[[bool], Iterator[Translations]] = lambda _: iter(())
     forms: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
@@ -87,7 +87,7 @@ def grouped_by_lemma(book: Book, source_lemmas: Mapping[str, str], target_lemmas
     for entry in book.entries:
         source, target = source_lemmas.get(entry.source, entry.source), target_lemmas.get(entry.target, entry.target)
         known = surest.get((source, target))
-        if known is None or (entry.confidence or 0.0) > (known.confidence or 0.0):
+        if known is None or entry.confidence > known.confidence:
             surest[source, target] = entry
         if entry.source != source:
             forms.setdefault(source, {})[entry.source] = None
@@ -99,7 +99,7 @@ def grouped_by_lemma(book: Book, source_lemmas: Mapping[str, str], target_lemmas
     def translations(reverse: bool) -> Iterator[Translations]:
         own, other = (target_lemmas, source_lemmas) if reverse else (source_lemmas, target_lemmas)
         count, total = Counter[str](), dict[str, defaultdict[str, float]]()
-        for word, found in book.translations(reverse) if book.translations else ():
+        for word, found in book.translations(reverse):
             lemma = own.get(word, word)
             count[lemma] += 1
             sums = total.setdefault(lemma, defaultdict(float))
@@ -110,4 +110,4 @@ def grouped_by_lemma(book: Book, source_lemmas: Mapping[str, str], target_lemmas
             yield lemma, [(target, probability / count[lemma]) for target, probability in ranked]
 
     listed = {lemma: tuple(found) for lemma, found in forms.items()}
-    return replace(book, entries=entries, translations=translations if book.translations else None, forms=listed)
+    return replace(book, entries=entries, translations=translations, forms=listed)

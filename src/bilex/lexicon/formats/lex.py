@@ -9,7 +9,6 @@ out, since spaces separate the columns.
 
 from collections.abc import Iterator
 
-from bilex.errors import BilexError
 from bilex.lexicon.formats.book import Book, Translations, is_single_word, warn_about_words
 
 NULL = "NULL"
@@ -18,8 +17,6 @@ LEAST_PROBABILITY = 5e-7  # a smaller one would be written as 0
 
 def write(book: Book) -> dict[str, Iterator[str]]:
     """Return the tables of both directions and the pseudo-counts."""
-    if book.translations is None:
-        raise BilexError("this run has no weights to make probabilities of; run `bilex induce` again")
     return {
         ".f2e": moses_lines(book.translations(False)),
         ".e2f": moses_lines(book.translations(True)),

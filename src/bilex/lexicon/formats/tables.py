@@ -21,11 +21,8 @@ def write_tsv(book: Book) -> Iterator[str]:
 
 
 def columns_of(book: Book) -> tuple[str, ...]:
-    """Return the columns of the table: a confidence if every entry has one, lemmas if any has."""
-    return columns_with(
-        confidence=all(entry.confidence is not None for entry in book.entries),
-        lemmas=any(entry.source_lemma or entry.target_lemma for entry in book.entries),
-    )
+    """Return the columns of the table, with lemmas if any entry has one."""
+    return columns_with(lemmas=any(entry.source_lemma or entry.target_lemma for entry in book.entries))
 
 
 def write_csv(book: Book) -> Iterator[str]:
@@ -46,12 +43,8 @@ def cell(value: object) -> str:
 def write_jsonl(book: Book) -> Iterator[str]:
     """Yield one JSON object on each line, with the table's columns as keys; what is not known is left out."""
     for entry in book.entries:
-        columns = entry._asdict() | {"score": round(entry.score, 6)}
-        if entry.confidence is not None:
-            columns["confidence"] = round(entry.confidence, 4)
-        known = {
-            name: value for name, value in columns.items() if value is not None and (value or name not in LEMMA_COLUMNS)
-        }
+        columns = entry._asdict() | {"score": round(entry.score, 6), "confidence": round(entry.confidence, 4)}
+        known = {name: value for name, value in columns.items() if value or name not in LEMMA_COLUMNS}
         yield json.dumps(known, ensure_ascii=False, allow_nan=False).translate(LINE_ENDS) + "\n"
 
 
