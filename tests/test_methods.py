@@ -15,7 +15,7 @@ import pytest
 from bilex import cli, methods
 from bilex.cli.options import method_options
 from bilex.errors import BilexError, InputError
-from bilex.methods import DEFAULT_METHOD, METHODS, OPTIONS, Method, declared_options, find_method, flat_options
+from bilex.methods import DEFAULT_METHOD, METHODS, OPTIONS, Method, declared_options, find_method
 from bilex.report.reproduce import changed_options
 from tests.languages import make_languages, write_vec
 
@@ -128,11 +128,6 @@ def test_a_method_of_another_version_is_an_error() -> None:
     for wrong in ({"name": "x", "e_step": "viterbi"}, {"name": "x", "prior": {"kind": "3:3"}}, {}):
         with pytest.raises(BilexError):
             Method.from_manifest(wrong)
-
-
-def test_options_of_a_run_of_the_first_version_are_read() -> None:
-    flat = flat_options({"name": "bilex", "prior": "2:2", "max_rank": 7, "self_learning": True})
-    assert (flat["prior"], flat["max_rank"], flat["self_learning"]) == ("2:2", 7, True)
 
 
 # One edit adds an option everywhere
