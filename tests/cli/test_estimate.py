@@ -41,10 +41,31 @@ def test_more_words_need_more() -> None:
 
 @pytest.mark.parametrize(
     ("stages", "ending"),
-    [(None, "memory"), ({"a": 3}, "seconds"), ({"a": 40, "b": 7}, "47 seconds"), ({"a": 300}, "5 minutes")],
+    [
+        (None, "memory"),
+        ({"a": 3}, "a few seconds"),
+        ({"a": 20, "b": 7}, "20 to 45 seconds"),
+        ({"a": 300}, "4 to 8 minutes"),
+        ({"a": 20000}, "4 to 9 hours"),
+    ],
 )
 def test_estimate_in_words(stages: dict[str, float] | None, ending: str) -> None:
     assert str(Estimate(2.34e9, stages)).endswith(ending)
+
+
+def test_other_programs_make_the_estimate_longer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "a.vec"
+    path.write_text("3 2\na 1 0\nb 0 1\nc 1 1\n")
+
+    def seconds(load: float) -> float:
+        monkeypatch.setattr("bilex.cli.estimate.measure_search", lambda *_: 1e-9)
+        monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0), raising=False)
+        found = estimate_run((str(path), str(path)), 100, METHOD, LocalEngine())
+        assert found is not None
+        assert ("other programs" in str(found)) == (load > 0)
+        return found.seconds or 0.0
+
+    assert seconds(3.0 * (os.cpu_count() or 1)) == pytest.approx(4 * seconds(0.0))
 
 
 def test_too_little_free_memory_is_an_error_that_names_what_would_fit() -> None:

@@ -16,6 +16,7 @@ def test_induce_writes_the_report_and_report_writes_the_same(bilex: Bilex, work:
     outcome = bilex("report", "run", "-o", "page.html")
     assert (outcome.code, outcome.err) == (0, "")
     assert "sound" in outcome.out and "page.html" in outcome.out
+    assert outcome.out.startswith("about ")  # the expected share comes first, as everywhere
     elsewhere = (work / "page.html").read_bytes()
     assert page.count(b'href="lexicon.tsv"') == 2
     assert b"lexicon.tsv" in elsewhere

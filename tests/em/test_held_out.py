@@ -169,7 +169,7 @@ def test_another_start_is_tried_where_the_seed_led_to_pairs_that_are_mostly_wron
     assert found.choices[0].chosen == "soft"
     other = found.choices[1]
     assert (other.about, found.method.supervision) == ("start", "start")
-    assert {"words spelt the same", "pairs that 2 couplings share"} < set(other.measured)
+    assert {"words spelt the same", "pairs common to at least 2 couplings"} < set(other.measured)
     assert other.measured[other.chosen] == max(other.measured.values())
     right = {(languages.source.index[one], languages.target.index[two]) for one, two in languages.gold}
     matched = list(zip(found.fit.matching.source.tolist(), found.fit.matching.target.tolist(), strict=True))
@@ -184,12 +184,14 @@ def test_pairs_in_common_are_those_that_enough_results_have() -> None:
         for name, pairs in in_common([first, second, third], "x", 20)
     }
     assert shared == {
-        "pairs that 2 x share": (rows.tolist(), rows.tolist()),
-        "pairs that 3 x share": (rows[::2].tolist(), rows[::2].tolist()),
+        "pairs common to at least 2 x": (rows.tolist(), rows.tolist()),
+        "pairs common to at least 3 x": (rows[::2].tolist(), rows[::2].tolist()),
     }
     assert dict(in_common([first.where(rows < 7), second], "x", 20)) == {}  # too few to start from
     assert len(dict(in_common([first.where(rows < 8), second], "x", 20))) == 1
-    assert [name for name, _ in in_common([first] * 3, "x", 20)] == ["pairs that 3 x share"]  # the same as two do
+    assert [name for name, _ in in_common([first] * 3, "x", 20)] == [
+        "pairs common to at least 3 x"
+    ]  # the same as two do
 
 
 def test_a_trial_sees_only_the_words_of_the_e_step(languages: Languages) -> None:
@@ -212,7 +214,7 @@ def test_further_rounds_start_from_what_the_results_share(languages: Languages) 
     assert held_out.choose_start(training, prepared.method, far)[1].agreement < 0.5
     assert held_out.choose_start(training, prepared.method, far[:1])[1].agreement == 1
     _, more = held_out.choose_start(training, prepared.method, starts, rounds=3)
-    assert "pairs that 2 results of round 1 share" in more.measured
+    assert "pairs common to at least 2 results of round 1" in more.measured
     assert max(more.measured.values()) >= max(once.measured.values())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import bilex
-from bilex.report.reproduce import repeating_command
+from bilex.report.reproduce import ASTRAY, choice_sentences, repeating_command
 from tests.languages import Languages, make_languages, write_vec
 
 
@@ -69,3 +69,14 @@ def test_a_command_is_shown_as_it_was_given() -> None:
     ]
     shown = "bilex induce-many en.vec fi=cc.vec x/y=z --seed=s.txt -ome -q"
     assert repeating_command({"command": words})[0] == shown
+
+
+@pytest.mark.parametrize(
+    ("seed", "expected"), [("pairs.txt", [ASTRAY, "the best of 2 starts: x (y)"]), ("unsupervised", ["soft", "x"])]
+)
+def test_another_start_takes_the_place_of_the_seeds_role(seed: str, expected: list[str]) -> None:
+    role = {"about": "supervision", "chosen": "soft", "why": "soft", "measured": {}}
+    start = {"about": "start", "chosen": "x", "why": "y", "measured": {"x": 1.0, "z": 0.0}}
+    found = choice_sentences({"choices": [role, start], "configuration": {"seed": {"name": seed}}})
+    assert len(found) == 2
+    assert all(each in sentence for each, sentence in zip(expected, found, strict=True))

@@ -348,7 +348,7 @@ def test_an_unmatched_word_is_translated_and_the_run_is_retrained(
         page.wait_for("#message", "no translation yet")
         choice = page.text(".alternatives li:nth-child(1) bdi")
         page.press("1")
-        page.wait_for("#progress-text", "1 unmatched translated")
+        page.wait_for("#progress-text", "1 without an entry translated")
         assert page.reviewed() == 0
         assert decisions_in(folder)[f"{unmatched}→"].correction == choice
         page.find("#queue-order option[value=unmatched]").click()

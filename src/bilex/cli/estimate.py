@@ -1,5 +1,7 @@
 """Estimate what a run will need, memory from the sizes and time from a sample of the search, and what there is.
 
+The time is said as a range: what the run takes alone, longer in proportion if other programs use the cores now.
+
 At the peak there are the vectors of both languages, prepared and mapped into the shared space, and the candidates of
 every word, some twenty edges whose evidence is weighed. Nothing grows with the product of the vocabularies but the time
 (`bilex.runs.costs`).
@@ -18,6 +20,7 @@ import numpy as np
 
 from bilex.errors import BilexError
 from bilex.methods import Method
+from bilex.numerics.threads import thread_count
 from bilex.runs.costs import stage_seconds
 from bilex.search.engine import MIN_QUERIES, Engine
 from bilex.vectors.readers import peek_shape
@@ -27,6 +30,8 @@ COPIES = 2.6  # of both languages' vectors, at the peak
 BYTES_PER_WORD = 2050  # of a word's candidates while they are weighed, at the peak as well
 BYTES_PER_EDGE = 24  # of the E-step's graph
 SAMPLE_QUERIES, SAMPLE_TARGETS = 1024, 8192
+FASTEST, SLOWEST = 0.7, 1.6  # the range of the time, in estimates
+BUSY = 1.5  # from this factor on, the other programs are mentioned
 # The limit, the usage, and in memory.stat the part of the usage that is only cached files; in versions 2 and 1.
 CGROUP_FILES = (
     ("memory.max", "memory.current", "inactive_file"),
@@ -36,10 +41,14 @@ CGROUP_FILES = (
 
 @dataclass(frozen=True)
 class Estimate:
-    """Bytes of memory at the peak, and the seconds of each stage; None where they were not measured."""
+    """Bytes of memory at the peak, and the seconds of each stage; None where they were not measured.
+
+    `slowdown` is how much longer than alone a run takes beside the programs that run now; the seconds include it.
+    """
 
     memory: float
     stages: Mapping[str, float] | None = None
+    slowdown: float = 1.0
 
     @property
     def seconds(self) -> float | None:
@@ -50,14 +59,23 @@ class Estimate:
         memory, seconds = f"about {self.memory / 1e9:.1f} GB of memory", self.seconds
         if seconds is None:
             return memory
-        if seconds < 10:
-            return f"{memory} and a few seconds"
-        return f"{memory} and " + (f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes")
+        busy = ", because other programs are using this machine" if self.slowdown >= BUSY else ""
+        return f"{memory} and {format_range(FASTEST * seconds, SLOWEST * seconds)}{busy}"
 
     def summary(self) -> dict[str, float | None]:
         """Return the fields of ``run.json``."""
         seconds = None if self.seconds is None else float(f"{self.seconds:.3g}")
         return {"memory_mb": round(self.memory / 1e6), "seconds": seconds}
+
+
+def format_range(low: float, high: float) -> str:
+    """Write a range of seconds in words, in round numbers."""
+    if high < 10:
+        return "a few seconds"
+    unit, name, step = (1, "seconds", 5) if high < 120 else (60, "minutes", 1) if high < 7200 else (3600, "hours", 1)
+    first = max(step, round(low / unit / step) * step)
+    last = max(first + step, round(high / unit / step) * step)
+    return f"{first} to {last} {name}"
 
 
 def estimate_run(
@@ -81,8 +99,11 @@ def estimate_run(
     check_memory(needed, words, dimension, measure_memory())
     if engine is None:
         return needed
-    pair_seconds = measure_search(engine, dimension, words)
-    return replace(needed, stages=stage_seconds(words, dimension, method, pair_seconds, seedless=seedless, tries=tries))
+    alone = stage_seconds(
+        words, dimension, method, measure_search(engine, dimension, words), seedless=seedless, tries=tries
+    )
+    slowdown = measure_slowdown()
+    return replace(needed, stages={name: seconds * slowdown for name, seconds in alone.items()}, slowdown=slowdown)
 
 
 def estimate_memory(words: tuple[int, int], dimension: int, method: Method) -> Estimate:
@@ -98,14 +119,22 @@ def bytes_per_word(dimension: int) -> float:
 
 
 def measure_search(engine: Engine, dimension: int, words: tuple[int, int]) -> float:
-    """Measure the seconds that the search takes for a pair of words, on a small sample."""
+    """Measure the seconds that the search takes for a pair of words, on a small sample and as if it ran alone."""
     counts = (min(SAMPLE_QUERIES, words[0]), min(SAMPLE_TARGETS, words[1]))
     random = np.random.default_rng(0)
     queries, targets = (random.standard_normal((count, dimension), np.float32) / dimension**0.5 for count in counts)
     engine.top_k(queries[:MIN_QUERIES], targets, 1)  # loads the kernels
-    started = time.perf_counter()
+    started = time.process_time()  # the clock would also measure the programs that run beside this one
     engine.top_k(queries, targets, min(3, len(targets)))
-    return (time.perf_counter() - started) / (len(queries) * len(targets))
+    return (time.process_time() - started) / thread_count() / (len(queries) * len(targets))
+
+
+def measure_slowdown() -> float:
+    """Return how much longer than alone it takes beside the programs of the last minute, which share the cores."""
+    try:
+        return 1 + os.getloadavg()[0] / (os.cpu_count() or 1)
+    except (AttributeError, OSError):  # Windows has no load average
+        return 1.0
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 
 LARGE_SEED_BYTES = 8000  # about 500 words, from which on several uses of a dictionary are tried
 BAD_VERDICT = 3  # the exit code of a run that is complete, but not to be trusted
-CHOICES = {  # what a method decided by itself, in words
-    "start": "the seed is used only to start",
-    "soft": "every step also learns from the seed's pairs",
-    "fixed": "every matching contains the seed's pairs",
-    "seed": "the maps are those of the seed alone",
-    "procrustes": "the map is the orthogonal one of the seed alone",
-}
 PATHS = ("src", "trg", "seed", "folder")
 # With --resume these may be given again; they do not change the lexicon.
 REPLACEABLE = ("src", "trg", "seed", "engine", "report", "threads", "strict", "force")
@@ -216,7 +209,7 @@ def carry_out(
     )
     if needed:
         reporter.expect(needed.stages or {})
-        first = ", and up to a minute more to compile the kernels, this first time" if compiled else ""
+        first = "; this first time the kernels are compiled too, which takes a minute more" if compiled else ""
         reporter.note(f"this needs {needed}{first}")
     source, target = (read_side(path, job.limit, reporter) for path in (job.src, job.trg))
     how: dict[str, Any] = {"complete": job.complete, "engine": engine, "reporter": reporter}
@@ -256,18 +249,17 @@ def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> 
 def summary_lines(run: Run, place: str, *, report: bool) -> list[str]:
     """Summarise the result: what to expect of it, the verdict, how it was learnt, where it is."""
     from bilex.files.ownership import LEXICON, REPORT
+    from bilex.report.reproduce import choice_sentences
     from bilex.seeds.seed import UNSUPERVISED
 
     seed, seconds = run.info["configuration"]["seed"], run.info["seconds"]
     unknown = seed["given"] - seed["used"]
-    known = f" ({unknown:,} more have a word without a vector)" if unknown else ""
+    known = f" ({unknown:,} more {'has' if unknown == 1 else 'have'} a word without a vector)" if unknown else ""
     pairs = f"{seed['used']:,} pairs found without a seed" if seed["name"] == UNSUPERVISED else ""
     pairs = pairs or f"{plural(seed['used'], 'seed pair')}{known}"
     learnt = f"learnt from {pairs} in {plural(len(run.info['iterations']), 'iteration')}"
     lines = [run.headline, *verdict_lines(run), f"{learnt}, {seconds:.1f} s ({run.info['stopped']})"]
-    for choice in run.info["choices"]:
-        chosen = CHOICES.get(choice["chosen"], f"the best start: {choice['chosen']}")
-        lines.append(f"{chosen} ({choice['why']})")
+    lines += choice_sentences(run.info)
     written = f"lexicon: {Path(place) / LEXICON}" + (f", report: {Path(place) / REPORT}" if report else "")
     return [*lines, written, f"look at it and correct it: bilex explore {quote(place)}"]
 

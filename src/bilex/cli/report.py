@@ -37,7 +37,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
         place = output or str(Path(run) / REPORT)
         check_not_input(place, loaded.info)
         write_report(loaded, place, find_engine("local", progress=reporter.rows), run)
-    lines = [f"{verdict.headline}. {' '.join(verdict.reasons)}"]
+    lines = [loaded.headline, f"{verdict.headline}. {' '.join(verdict.reasons)}"]
     lines += [f"next: {' '.join(verdict.advice)}"] if verdict.level != SOUND else []
     about = {"report": place, "verdict": verdict.summary(), "figures": asdict(verdict.figures)}
     print_result(about, [*lines, f"report: {place}"], as_json, quiet)

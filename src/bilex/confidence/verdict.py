@@ -115,7 +115,7 @@ def advise(level: str, levels: dict[str, str], figures: RunFigures, configuratio
     if level == SOUND:
         return [
             'Check the entries of low confidence first, under "Doubtful entries" in the report.',
-            "To measure it, compare it with any dictionary you have: `bilex evaluate RUN GOLD`.",
+            "Measure it with any dictionary you have: `bilex evaluate`, or in Python `run.evaluate`.",
         ]
     advice = ["Read every entry, or use vectors of more words."] if too_few_words(figures) and figures.pairs else []
     advice += [

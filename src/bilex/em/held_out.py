@@ -189,7 +189,7 @@ def in_common(found: Sequence[RowPairs], name: str, n_targets: int) -> Iterator[
     for least in range(2, MAX_SHARING + 1):
         shared = keys[counts >= least]
         if len(shared) >= MIN_IN_COMMON and (counts == least).any():  # otherwise the same as the next
-            yield f"pairs that {least} {name} share", RowPairs(shared // n_targets, shared % n_targets)
+            yield f"pairs common to at least {least} {name}", RowPairs(shared // n_targets, shared % n_targets)
 
 
 def couplings(training: Training, largest: RowPairs) -> Iterator[tuple[str, RowPairs]]:
@@ -215,6 +215,9 @@ def fit_from_elsewhere(training: Training, fitted: FittedMethod, seed: Seed, ide
     so far may be partly right, and join them. What was fitted stays, if the model likes it best.
     """
     method = fitted.method.with_changes({"supervision": "start"})
+    training.context.reporter.note(
+        "the pairs found so far look mostly wrong; trying other starts, which takes several times as long"
+    )
     parts = list[RowPairs]()
     for found in couple_parts(training.source, training.target):
         parts.append(RowPairs(*found))

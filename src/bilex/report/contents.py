@@ -72,7 +72,7 @@ def cosine_chart(aligned: Alignment) -> Chart:
 
 
 def matched_chart(pairs: InducedPairs, seen: tuple[int, int], names: tuple[str, str]) -> Chart:
-    """Draw the share of words that were matched, in bands of equal width of the frequency ranks."""
+    """Draw the share of words that have an entry, in bands of equal width of the frequency ranks."""
     series, parts = [], []
     for hue, (rows, words, name) in enumerate(zip((pairs.rows.source, pairs.rows.target), seen, names, strict=True), 1):
         edges = np.unique(np.linspace(0, words, min(RANK_BANDS, words) + 1).astype(int))
@@ -82,8 +82,8 @@ def matched_chart(pairs: InducedPairs, seen: tuple[int, int], names: tuple[str, 
         middles = ((edges[:-1] + edges[1:]) / 2).tolist()
         series.append(Series(name, tuple(zip(middles, shares, strict=True)), hue))
         parts.append(f"{name} from {format_percent(shares[0])} among the most frequent to {format_percent(shares[-1])}")
-    alt = f"Lines: share of words matched by frequency rank; {', '.join(parts)} among the rarest."
-    return Chart("share matched", "frequency rank (1 is the most frequent)", tuple(series), alt, percent=True)
+    alt = f"Lines: share of words with an entry, by frequency rank; {', '.join(parts)} among the rarest."
+    return Chart("share with an entry", "frequency rank (1 is the most frequent)", tuple(series), alt, percent=True)
 
 
 def hub_words(nearest: Indices, words: Sequence[str], others: Sequence[str]) -> list[dict[str, Any]]:

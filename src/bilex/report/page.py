@@ -71,6 +71,7 @@ def render_report(run: Run, engine: Engine | None = None, name: str = "", lexico
         seen=max(verdict.figures.seen) if limited else None,
         match_all=match_all,
         evidence=bool(method["evidence"]),
+        choices=[f"{each[0].upper()}{each[1:]}." for each in reproduce.choice_sentences(info)],
         left_out=info.get("confidence", {}).get("listed_of", len(run.lexicon)) - len(run.lexicon),
         confidence_chart=contents.confidence_chart(pairs) if len(pairs) else None,
         matched_chart=contents.matched_chart(pairs, shown, names),

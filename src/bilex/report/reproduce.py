@@ -8,8 +8,16 @@ from typing import Any
 
 from bilex.lexicon.reviewed import REVIEWED
 from bilex.methods import METHODS, OPTIONS, flat_options
-from bilex.seeds.seed import SEED_NAMES
+from bilex.seeds.seed import SEED_NAMES, UNSUPERVISED
 
+CHOICES = {  # what a method decided by itself, in words
+    "start": "the seed is used only to start",
+    "soft": "every step also learns from the seed's pairs",
+    "fixed": "every matching contains the seed's pairs",
+    "seed": "the maps are those of the seed alone",
+    "procrustes": "the map is the orthogonal one of the seed alone",
+}
+ASTRAY = "the seed alone led to pairs that look mostly wrong, so other starts were tried, each with the seed"
 DECIDED_BY_RUN = ("supervision", "map", "self_learning", "match_all")
 
 
@@ -78,7 +86,26 @@ def settings(info: dict[str, Any]) -> list[tuple[str, str, str]]:
     rows += [
         (f"chosen: {choice['about']}", chosen(choice), "Decided by the run.") for choice in info.get("choices", ())
     ]
-    return [*rows, ("complete", written(configuration["complete"]), "Whether unmatched words get an entry too.")]
+    return [
+        *rows,
+        (
+            "complete",
+            written(configuration["complete"]),
+            "Whether unmatched words get their nearest neighbour as an entry.",
+        ),
+    ]
+
+
+def choice_sentences(info: dict[str, Any]) -> list[str]:
+    """Say what the run decided by itself, and why; without the seed's role if another start took its place."""
+    choices = info.get("choices", [])
+    starts = [choice for choice in choices if choice["about"] == "start"]
+    astray = bool(starts) and info["configuration"]["seed"]["name"] != UNSUPERVISED
+    sentences = [ASTRAY] * astray
+    for choice in starts if astray else choices:
+        start = f"the best of {len(choice['measured'])} starts: {choice['chosen']}"
+        sentences.append(f"{CHOICES.get(choice['chosen'], start)} ({choice['why']})")
+    return sentences
 
 
 def chosen(choice: dict[str, Any]) -> str:
@@ -116,7 +143,7 @@ def next_steps(advice: Sequence[str], name: str, info: dict[str, Any]) -> list[s
     """Return the advice of a verdict with commands for this run, and how to look at it and correct it."""
     run = shlex.quote(without_folders(name or "my-run"))
     steps = [] if name else [f'Save it, for the commands below: `run.save("{run}")`.']
-    steps += [each.replace("RUN GOLD", f"{run} dictionary.txt") for each in advice]
+    steps += [each.replace("`bilex evaluate`", f"`bilex evaluate {run} dictionary.txt`") for each in advice]
     steps.append(f"Look words up, and check a random sample of entries: `bilex explore {run}`.")
     if count_reviewed(info):
         steps.append(f"Write it with your decisions: `bilex export {run} --reviewed -o reviewed.tsv`.")

@@ -111,7 +111,7 @@ class Run:
             "method": configuration.get("method", {}).get("name", ""),
             "seed": configuration.get("seed", {}).get("name", ""),
             "iterations": len(self.info.get("iterations", ())),
-            "mean cosine": f"{last['mean_cosine']:.4f}" if "mean_cosine" in last else "",
+            "last iteration": f"{last['pairs']:,} pairs, mean cosine {last['mean_cosine']:.4f}" if last else "",
             "stopped": self.info.get("stopped", ""),
         }
         rows = [(name, str(value)) for name, value in facts.items() if value != ""]

@@ -72,7 +72,7 @@ async function load(offset) {
 const plural = (count, one, more) => `${number(count)} ${count === 1 ? one : more}`;
 
 function counted(entries, unmatched) {
-  const rest = plural(unmatched, "unmatched word", "unmatched words");
+  const rest = plural(unmatched, "word without an entry", "words without an entry");
   if (!entries && unmatched) return rest;
   return plural(entries, "entry", "entries") + (unmatched ? ` and ${rest}` : "");
 }
@@ -95,7 +95,7 @@ function line(row) {
     cell("number extra", score(row.score)),
     cell("number extra", row.rank === null ? "" : number(row.rank)),
     cell("extra", row.mutual === null ? "" : row.mutual ? "yes" : "no"),
-    cell("extra", row.origin),
+    cell("extra", row.target === null ? "no entry" : row.origin),
     cell("", reviewLink(row)),
   );
 }

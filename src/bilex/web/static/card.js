@@ -26,7 +26,7 @@ export function card(row, act, alternatives = null, found = null) {
       element("span", { class: "arrow", role: "img", "aria-label": unmatched ? "has no translation" : "is translated as" }, "→"),
       unmatched ? element("span", { class: "aside" }, "—") : wordLink(row.target, "target"),
     ),
-    element("p", { class: "facts" }, unmatched ? `not matched · frequency rank ${rankOf(row.frequency)}` : facts(row)),
+    element("p", { class: "facts" }, unmatched ? `no entry · frequency rank ${rankOf(row.frequency)}` : facts(row)),
     decided ? element("p", { class: "decided" }, "Decided: ", decisionTag(row), unknownNote(row)) : null,
     row.origin === "review" && !decided ? element("p", { class: "decided" }, "Settled by an earlier review; decide again to overrule it.") : null,
     element(

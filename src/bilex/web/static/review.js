@@ -93,7 +93,7 @@ async function refreshProgress(found = null) {
   byId("progress-text").textContent =
     `${number(progress.reviewed)} of ${number(progress.entries)} reviewed: ` +
     `${number(progress.accepted)} accepted, ${number(progress.rejected)} rejected, ${number(progress.corrected)} corrected` +
-    (progress.added ? `; ${number(progress.added)} unmatched translated` : "") +
+    (progress.added ? `; ${number(progress.added)} without an entry translated` : "") +
     (progress.settled ? `; ${number(progress.settled)} settled by the review before` : "");
   byId("progress").max = Math.max(1, progress.entries);
   byId("progress").value = progress.reviewed;
@@ -111,7 +111,7 @@ async function draw() {
   const row = state.queue[state.place];
   drawQueue();
   if (!row) {
-    const done = byId("queue-order").value === "unmatched" ? "No unmatched word is left: choose another order." : "Every entry is reviewed. Export the lexicon, or learn again from your decisions.";
+    const done = byId("queue-order").value === "unmatched" ? "Every word has an entry or a translation: choose another order." : "Every entry is reviewed. Export the lexicon, or learn again from your decisions.";
     byId("card").replaceChildren(element("p", { class: "empty" }, done));
     return;
   }

@@ -91,7 +91,7 @@ function describe(found) {
     element(
       "div",
       { class: "lists" },
-      ranking(`Best translations in ${names[other]}`, found.best[0]?.confidence === undefined ? "by cosine, hubs discounted" : "and confidence", found.best, other),
+      ranking(`Best translations in ${names[other]}`, found.best[0]?.confidence === undefined ? "by cosine, hubs discounted" : "by weight, with confidence", found.best, other),
       ranking(`Nearest in ${names[other]}`, "by cosine", found.nn, other),
       ranking(`Neighbours in ${names[found.side]}`, "by cosine", found.neighbours, found.side),
       caption(),
@@ -129,7 +129,7 @@ function matched(found, other) {
     return element(
       "p",
       { class: "matched none" },
-      found.frequency ? "Not in the lexicon: this word was not matched." : "Not in the lexicon.",
+      found.frequency ? "Not in the lexicon: no translation was probable enough." : "Not in the lexicon.",
       ...(found.unmatched ? [" ", translationLink(found.unmatched)] : []),
     );
   }
