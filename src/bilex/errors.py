@@ -5,6 +5,7 @@ them. The command line turns the first into one line and an exit code, the secon
 """
 
 import os
+from numbers import Real
 from typing import Any
 
 __all__ = ["BilexError", "BilexWarning", "CoverageWarning", "InputError", "NothingMatchedWarning"]
@@ -48,6 +49,12 @@ class InputError(BilexError):
         self.path, self.problem, self.remedy, self.line = os.fspath(path), problem, remedy, line
         place = self.path if line is None else f"{self.path}:{line}"
         super().__init__(f"{place}: {problem}; {remedy}")
+
+
+def check_probability(name: str, value: float) -> None:
+    """Raise if a value is not a number from 0 to 1."""
+    if not isinstance(value, Real) or not 0 <= value <= 1:  # so that NaN is refused, too
+        raise BilexError(f"{name} is {value!r}; give a number from 0 to 1")
 
 
 class BilexWarning(OneLine, UserWarning):

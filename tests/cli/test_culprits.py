@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import unicodedata
 import warnings
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -133,6 +134,40 @@ def test_settled_pairs_that_cannot_be_used_are_told() -> None:
     assert two == f"{house!r} is in 2 kept pairs, and the prior allows 1; all 2 are in the lexicon"
     (two,) = warned(kept=[(house, maison), (cat, maison)])
     assert two.startswith(f"{maison!r} is in 2 kept pairs")
+
+
+def test_a_probability_that_is_none_is_told(bilex: Bilex, work: Path) -> None:
+    """NaN is in no range, but also outside of none."""
+    assert_error_line(bilex("translate", "run", "s0", "--min-probability", "nan"), "probability", code=2)
+    for option in ("--min-confidence", "--min-probability"):
+        assert_error_line(bilex("export", "run", option, "nan"), option, code=2)
+    run = package.Run.load(work / "run")
+    attempts: list[Callable[[Any], object]] = [
+        run.confident,
+        run.sets,
+        lambda least: run.translate("s0", min_probability=least),
+        lambda least: run.evaluate([("s0", "t0")], min_probability=least),
+    ]
+    for attempt in attempts:
+        for wrong in (float("nan"), 1.5, -0.1, "half"):
+            with pytest.raises(BilexError, match="from 0 to 1"):
+                attempt(wrong)
+        attempt(np.float32(0.5))
+
+
+def test_white_space_around_a_word_is_no_part_of_it(bilex: Bilex, work: Path) -> None:
+    plain = bilex("translate", "run", "s0")
+    assert bilex("translate", "run", " s0\n") == plain
+    assert plain.code == 0 and plain.out.startswith("s0\t")
+
+
+@pytest.mark.parametrize("place", [".", "..", "folder/"])
+def test_an_export_of_several_files_needs_a_name(bilex: Bilex, work: Path, place: str) -> None:
+    (work / "folder").mkdir(exist_ok=True)
+    before = sorted(work.rglob("*"))
+    outcome = bilex("export", "run", "--format", "lex", "-o", place)
+    assert outcome.code == 2 and "is a folder" in outcome.err
+    assert sorted(work.rglob("*")) == before
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file whose first byte cannot be read")

@@ -124,6 +124,8 @@ def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for number, cell in enumerate(cells()):
         if cell["cell_type"] == "code":
             code = "".join(cell["source"]).replace("limit=2000", "limit=500")
+            for rare, frequent in (('"french", "français"', '"house", "maison"'), ('"march", "marche"', '"all", "de"')):
+                code = code.replace(rare, frequent)  # which are among these
             assert not re.search(r"^\s*[!%]", code, re.MULTILINE), "plain Python only, so that this test can run it"
             exec(compile(code, f"cell {number}", "exec"), namespace)
     assert namespace["run"].evaluate(namespace["gold"], retrieval="csls").figures()["p@1"] > 0.2  # of so few words

@@ -50,6 +50,7 @@ def test_wrong_input_is_refused(learnt: tuple[Run, dict[str, Embeddings]]) -> No
         (raw["source"], "middle"),
         (raw["source"].vectors[:, 1:], "source"),
         (np.zeros(3), "target"),
+        *((np.full_like(raw["source"].vectors, number, np.float64), "source") for number in (np.nan, 1e300)),
     ]
     for vectors, side in cases:
         with pytest.raises(BilexError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -136,6 +137,8 @@ def find_problem(context: click.Context) -> str | None:
     chosen = [name for name in for_lexicons if is_given(context, name)]
     if output is not None and Path(output).resolve().parent == Path(run).resolve():
         return f"{output}: a run holds only its own files; choose a place outside {run}"
+    if output is not None and os.path.basename(output) in ("", ".", ".."):  # noqa: PTH119 (Path drops a last slash)
+        return f"{output}: is a folder; name a file in it"
     if given["vectors"] is not None and (form not in VECTOR_FORMATS or given["side"] not in ("source", "target")):
         return "--vectors needs --format vec, bin or safetensors, and --side source or target"
     if given["min_confidence"] and given["min_probability"] is not None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -13,6 +14,16 @@ from bilex.methods import DEFAULT_METHOD, METHODS, OPTIONS, Option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 MAX_NUMBER = (1 << 63) - 1
+
+
+class ShareType(click.FloatRange):
+    """A number from 0 to 1; NaN is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the number, and refuse it if it is in no range."""
+        number = super().convert(value, param, ctx)
+        return self.fail(f"{value} is no probability.", param, ctx) if math.isnan(number) else number
+
 
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no summary; warnings and errors only.")
 force_option = click.option("--force", is_flag=True, help="Replace what bilex wrote there before.")
@@ -31,7 +42,7 @@ limit_option = click.option(
 reverse_option = click.option("--reverse", is_flag=True, help="From the target language to the source language.")
 min_confidence_option = click.option(
     "--min-confidence",
-    type=click.FloatRange(0, 1),
+    type=ShareType(0, 1),
     default=0.0,
     metavar="P",
     help="Only entries that are right with at least this probability.",
@@ -42,7 +53,7 @@ def min_probability_option(text: str, default: float | None = None) -> Callable[
     """Let the user choose how probable a translation must be to be in a word's set of translations."""
     return click.option(
         "--min-probability",
-        type=click.FloatRange(0, 1),
+        type=ShareType(0, 1),
         metavar="P",
         default=default,
         help=text,

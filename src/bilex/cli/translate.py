@@ -58,6 +58,7 @@ def translate(
         raise BilexError("no words to translate; give them as arguments or on stdin, one on each line")
     learnt = Run.load(run, lazy=subwords is None and retrieval == "model")
     vocabulary = (learnt.target if reverse else learnt.source).index
+    words = tuple(word if word in vocabulary else " ".join(word.split()) or word for word in words)
     model = None if subwords is None else learnt.subwords(subwords, reverse=reverse)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BilexWarning)  # about words without a vector: below, with the name of the run

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.errors import BilexError, InputError
+from bilex.errors import BilexError, InputError, check_probability
 from bilex.files.atomic import atomic_write_text
 from bilex.files.lines import WordList
 from bilex.lexicon.text import html_table, tsv_cell
@@ -136,6 +136,7 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
 
     def confident(self, least: float) -> Lexicon:
         """Return the lexicon of the entries with at least that confidence, so that its precision is that or better."""
+        check_probability("the least confidence", least)
         return self.where(self.confidence >= least)
 
     @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from bilex.errors import BilexError, InputError
+from bilex.errors import BilexError, InputError, check_probability
 from bilex.evaluation.compare import Comparison, compare_translations
 from bilex.evaluation.hubness import Hubness, evaluate_hubness
 from bilex.evaluation.similarity import SimilarityScore, evaluate_similarity
@@ -156,6 +156,7 @@ class Run:
 
     def sets(self, min_probability: float, *, engine: Engine | None = None) -> Lexicon:
         """Return a lexicon of all candidate pairs that are at least that probable, not only of the matching."""
+        check_probability("min_probability", min_probability)
         candidates = self.candidates
         pairs, n_targets = candidates.above(min_probability), len(self.target)
         order = np.lexsort((candidates.ranks[candidates.find(pairs)], pairs.source))
@@ -230,6 +231,7 @@ class Run:
         ``"pairs"``. Sets of translations hold those that are at least as probable as `min_probability`. `lemmas` names
         the language of the answers (``"fi"``), to report ``p@1_lexeme`` of a run that was made without them.
         """
+        check_probability("min_probability", min_probability)
         space, asked, answers = self.direction(reverse)
         side = (space, asked, answers.lemmatised(lemmas or ""))
         return evaluate_translation(side, gold, retrieval, engine or LocalEngine(), convention, min_probability)

@@ -30,10 +30,13 @@ MODEL_WORDS_SAMPLED = 20_000
 def transform_rows(run: Run, vectors: Vectors, side: str, words: Sequence[str] | None = None) -> Vectors:
     """Normalise vectors of one side as the run did, and map them; see `Run.transform`."""
     steps, means, orthography = normalisation_of(run, side)
-    rows = np.ascontiguousarray(vectors, np.float32)
+    with np.errstate(over="ignore"):  # what becomes infinite is told below
+        rows = np.ascontiguousarray(vectors, np.float32)
     raw = run.sides[side].dimension if not orthography else (means[0].size if means else None)
     if rows.ndim != 2 or (raw is not None and rows.shape[1] != raw):
         raise BilexError(f"vectors of shape {rows.shape}, but those of the {side} have {raw} columns; give such rows")
+    if not np.isfinite(rows).all():
+        raise BilexError("the vectors hold NaN, infinity or numbers that float32 cannot hold; leave such rows out")
     normalised, _ = normalise_rows(rows, steps, means)
     if orthography and words is None:
         raise BilexError("the run's method adds the spelling of words; give Embeddings, which have words")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilex.errors import BilexError, BilexWarning
+from bilex.errors import BilexError, BilexWarning, check_probability
 from bilex.model.candidates import MODEL_RETRIEVAL, Target
 from bilex.numerics.types import Vectors
 from bilex.search.engine import Engine
@@ -56,6 +56,8 @@ def translate_words(
     source, target = (run.target, run.source) if reverse else (run.source, run.target)
     if min_probability is not None and retrieval != MODEL_RETRIEVAL:
         raise BilexError(f"only the model tells how probable a translation is; choose it instead of {retrieval}")
+    if min_probability is not None:
+        check_probability("min_probability", min_probability)
     known = {word: source.index[word] for word in listed if word in source}
     others = {word: run.vector(word, reverse=reverse, subwords=subwords) for word in listed if word not in source}
     made = {word: vector for word, vector in others.items() if vector is not None}
