@@ -48,19 +48,20 @@ def rows(seed: int, n: int, dimension: int, scale: float = 1.0) -> Vectors:
     return np.asarray(scale * np.random.default_rng(seed).normal(size=(n, dimension)), np.float32)
 
 
-def rounded_rows(vectors: Vectors) -> tuple[np.ndarray, Vectors, np.ndarray]:
+def rounded_rows(vectors: Vectors, most: int = 127) -> tuple[np.ndarray, Vectors, np.ndarray]:
     codes, facts = np.empty(vectors.shape, np.int8), np.empty((4, len(vectors)), np.float32)
     totals = np.empty(len(vectors), np.int32)
-    rounding.quantise(vectors, codes, facts, totals)
+    rounding.quantise(vectors, most, codes, facts, totals)
     return codes, facts, totals
 
 
-def test_quantise_measures_its_error() -> None:
+@pytest.mark.parametrize("most", [127, 63])
+def test_quantise_measures_its_error(most: int) -> None:
     vectors = rows(1, 50, 30)
     vectors[7] = 0
-    codes, facts, totals = rounded_rows(vectors)
+    codes, facts, totals = rounded_rows(vectors, most)
     rounded = codes * facts[0].astype(float)[:, None]
-    assert np.abs(codes).max() == 127
+    assert np.abs(codes).max() == most
     assert (totals == codes.sum(axis=1, dtype=int)).all()
     for fact, expected in ((1, rounded), (2, vectors - rounded), (3, vectors)):
         norms = np.linalg.norm(expected.astype(float), axis=1)
@@ -72,9 +73,14 @@ def test_quantise_measures_its_error() -> None:
 def test_products_are_exact_and_compared_with_both_levels(n: int, m: int, dimension: int) -> None:
     rng = np.random.default_rng(2)
     queries, targets = rows(3, n, dimension), rows(4, m, dimension)
+    queries[0], targets[0], targets[1] = 1, 1, -1  # the largest sums
     tiles = rounding.prepare_targets(targets)
     shifted = rounding.prepare_queries(queries, tiles).shifted
-    q, t, scales = rounded_rows(queries)[0], rounded_rows(targets)[0], rounded_rows(targets)[1][0]
+    q, t, scales = (
+        rounded_rows(queries, rounding.largest_query_code())[0],
+        rounded_rows(targets)[0],
+        rounded_rows(targets)[1][0],
+    )
     scores = (q.astype(int) @ t.T.astype(int)).astype(np.float32) * scales
     for start in range(0, n, rounding.ROWS):
         for chunk in range(tiles.bounds.shape[1]):
@@ -94,7 +100,10 @@ def test_the_error_margin_is_above_every_error() -> None:
     for seed, scale in ((3, 1.0), (4, 1e-6), (5, 1e6)):
         queries, targets = rows(seed, 40, 60, scale), rows(seed + 10, 80, 60)
         tiles = rounding.prepare_targets(targets)
-        (q, facts, _), (t, target_facts, _) = rounded_rows(queries), rounded_rows(targets)
+        (t, target_facts, _), (q, facts, _) = (
+            rounded_rows(targets),
+            rounded_rows(queries, rounding.largest_query_code()),
+        )
         slack = rounding.prepare_queries(queries, tiles).slack
         near = (q.astype(int) @ t.T.astype(int)) * facts[0].astype(float)[:, None] * target_facts[0].astype(float)
         errors = np.abs(queries.astype(float) @ targets.T.astype(float) - near)

@@ -1,8 +1,8 @@
 """The filters of the local engine: cheap scores with a bound on their error.
 
 A filter only drops targets that certainly do not matter; the scores of the others are computed again in float64. The
-float32 filter works everywhere. The 8-bit filter (`search/int8_kernel.py`) is several times faster where the CPU has
-the instruction; ``BILEX_INT8=0`` switches it off.
+float32 filter works everywhere. The 8-bit filter (`search/int8_kernel.py`) is faster where the CPU has the
+instructions; ``BILEX_INT8=0`` switches it off.
 """
 
 import os

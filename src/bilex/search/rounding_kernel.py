@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bilex.numerics.compilation import njit
+from bilex.numerics.compilation import njit, target_features
 from bilex.numerics.types import Floats, Vectors
 
 ROWS = 6  # queries in a tile: 6 × 4 accumulators, 4 targets' registers and 1 query's fit into 32 registers
@@ -16,11 +16,21 @@ ROUND_UP = np.float32(1 + 2.0**-20)
 Bytes = NDArray[np.uint8]
 
 
+def has_instruction() -> bool:
+    """Check that the CPU that numba compiles for multiplies and adds bytes four at a time."""
+    return {"avx512vnni", "avx512f"} <= target_features()
+
+
+def largest_query_code() -> int:
+    """Return the largest integer that a query is rounded to; without the instruction, two products share 16 bits."""
+    return 127 if has_instruction() else 63
+
+
 class Tiles(NamedTuple):
     """The targets in tiles.
 
     `packed` has their integers in the layout of `pack_targets`, `starts` the start of each sum, which undoes the shift
-    of the queries by 128 (the instruction wants one side unsigned), `facts` those of `quantise`, and `bounds` the
+    of the queries (the instruction wants one side unsigned), `facts` those of `quantise`, and `bounds` the
     largest rounding error and norm of each tile.
     """
 
@@ -31,7 +41,7 @@ class Tiles(NamedTuple):
 
 
 class RoundedQueries(NamedTuple):
-    """The queries' integers plus 128, their facts, and a bound on the float32 rounding of their levels."""
+    """The queries' integers, shifted to be positive, their facts, and a bound on the rounding of their levels."""
 
     shifted: Bytes
     facts: Vectors
@@ -40,22 +50,23 @@ class RoundedQueries(NamedTuple):
 
 # Sums may be taken in any order, so that they are vectorised: norms are rounded up by far more than their rounding.
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nnan", "nsz"})
-def quantise(vectors: Vectors, codes: NDArray[np.int8], facts: Vectors, totals: NDArray[np.int32]) -> None:
-    """Round every row to integers from -127 to 127 and measure the error.
+def quantise(vectors: Vectors, most: int, codes: NDArray[np.int8], facts: Vectors, totals: NDArray[np.int32]) -> None:
+    """Round every row to integers from ``-most`` to `most` and measure the error.
 
     `facts` gets the scale, ‖rounded‖, ‖rounding error‖ and ‖vector‖, the norms rounded up; `totals` the sum of the
     integers.
     """
+    limit = float(most)
     for row in range(vectors.shape[0]):
         largest = np.float32(0)
         for column in range(vectors.shape[1]):
             largest = max(largest, abs(vectors[row, column]))
-        scale = np.float64(np.float32(largest / 127.0))
+        scale = np.float64(np.float32(largest / limit))
         inverse = 1.0 / scale if scale > 0 else 0.0
         rounded, error, norm, total = 0.0, 0.0, 0.0, 0.0
         for column in range(vectors.shape[1]):
             value = np.float64(vectors[row, column])
-            code = min(127.0, max(-127.0, np.rint(value * inverse)))
+            code = min(limit, max(-limit, np.rint(value * inverse)))
             codes[row, column] = np.int8(code)
             total += code
             near = code * scale
@@ -75,9 +86,9 @@ def prepare_targets(targets: Vectors) -> Tiles:
     chunks = -(-count // WIDTH)
     codes, totals = np.empty((count, dimension), np.int8), np.empty(count, np.int32)
     facts = np.zeros((4, chunks * WIDTH), np.float32)
-    quantise(targets, codes, facts, totals)
+    quantise(targets, 127, codes, facts, totals)
     starts = np.zeros(chunks * WIDTH, np.int32)
-    starts[:count] = -128 * totals
+    starts[:count] = -(largest_query_code() + 1) * totals
     bounds = facts[2:].reshape(2, chunks, WIDTH).max(axis=2)
     return Tiles(pack_targets(codes), starts, facts, bounds)
 
@@ -88,9 +99,9 @@ def prepare_queries(queries: Vectors, tiles: Tiles) -> RoundedQueries:
     Their slack covers a few float32 roundings of terms no larger than these, and underflow below the constant.
     """
     facts, codes = np.empty((4, len(queries)), np.float32), np.empty(queries.shape, np.int8)
-    quantise(queries, codes, facts, np.empty(len(queries), np.int32))
+    quantise(queries, largest_query_code(), codes, facts, np.empty(len(queries), np.int32))
     shifted = aligned((-(-len(queries) // ROWS) * ROWS, tiles.packed.shape[1] * 4), np.uint8)
-    shifted[: len(queries), : queries.shape[1]] = codes.view(np.uint8) ^ 128  # plus 128
+    shifted[: len(queries), : queries.shape[1]] = codes.view(np.uint8) + np.uint8(largest_query_code() + 1)
     rounded, error, whole = tiles.facts[1:4].astype(np.float64).max(axis=1, initial=0.0)
     terms = facts[1] * (rounded + error) + facts[2] * whole
     return RoundedQueries(shifted, facts, np.asarray(terms * 2.0**-20 + 2.0**-100))
