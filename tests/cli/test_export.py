@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import subprocess
 import zipfile
 from pathlib import Path
@@ -273,3 +274,23 @@ def test_the_vectors_of_a_run_are_not_written_over(bilex: Bilex, work: Path) -> 
         assert_error_line(bilex(*command))
     (work / "link.vec").unlink()
     assert contents(work) == before
+
+
+def test_other_files_that_are_read_are_not_written_over(bilex: Bilex, work: Path) -> None:
+    """fastText's names, wiki.en.vec, are those that two files of one name get; other vectors, and texts."""
+    for name, old in (("wiki.en.vec", "src.vec"), ("wiki.fr.vec", "trg.vec"), ("more.vec", "src.vec")):
+        shutil.copy(work / old, work / name)
+    (work / "text.txt").write_text("one two three four\n" * 500)
+    (work / "link.txt").symlink_to("text.txt")
+    made = ("induce", "wiki.en.vec", "wiki.fr.vec", "--seed", "gold.txt", "--method", "ruder2018", "--max-rank", "200")
+    assert bilex(*made, "-q", "-o", "wiki").code == 0
+    before = contents(work)
+    for command in (
+        ["export", "wiki", "--format", "vec", "-o", "wiki.vec"],
+        ["export", "wiki", "--format", "vec", "--vectors", "more.vec", "--side", "source", "-o", "more.vec"],
+        ["export", "wiki", "--format", "muse", "-o", "gold.txt"],
+        ["vectors", "text.txt", "-o", "link.txt"],
+    ):
+        assert_error_line(bilex(*command), "-o")
+    assert contents(work) == before
+    assert bilex("export", "wiki", "--format", "vec", "-o", "mapped.vec").code == 0

@@ -219,7 +219,11 @@ def probable_translations(run: Run, review: ReviewedLexicon, least: float, rever
 
 def write_sides(run: Run, output: str, side: str, reporter: Reporter) -> list[str]:
     """Write the vectors of one language or of both, and return the names of the files."""
+    from bilex.files.ownership import check_not_input
+
     names = names_of_sides(output, run.source.name, run.target.name) if side == "both" else {side: output}
+    for path in names.values():
+        check_not_input(path, run.info)
     for which, path in names.items():
         reporter.stage(f"writing {path}")
         write_words(path, getattr(run, which).words, getattr(run.space, which), reporter)
@@ -243,11 +247,13 @@ def write_words(path: str, words: Sequence[str], vectors: Vectors, reporter: Rep
 
 def write_transformed(run: Run, vectors: str, output: str, side: str, reporter: Reporter) -> list[str]:
     """Map the vectors of a file into the shared space; a fastText model as a model, if a binary file is asked for."""
+    from bilex.files.ownership import check_not_read
     from bilex.files.streams import FASTTEXT_MAGIC, ByteStream
     from bilex.runs.transforming import transform_model
     from bilex.vectors.embeddings import load
     from bilex.vectors.fasttext import open_fasttext
 
+    check_not_read(output, [vectors])
     with ByteStream(vectors) as stream:
         is_model = stream.head.startswith(FASTTEXT_MAGIC)
     reporter.stage(f"writing {output}")

@@ -28,6 +28,7 @@ def vectors(corpus: tuple[str, ...], output: str, as_json: bool, quiet: bool, **
     For a language that has texts but no vectors; needs pip install 'bilex[corpora]'. Words are cut by the Unicode rules
     and written in order of frequency. The same text gives the same vectors, so only one thread trains.
     """
+    from bilex.files.ownership import check_not_read
     from bilex.runs.progress import show_progress
     from bilex.vectors.corpora import CorpusTraining, train_vectors
 
@@ -35,6 +36,7 @@ def vectors(corpus: tuple[str, ...], output: str, as_json: bool, quiet: bool, **
         raise click.UsageError(
             f"{output}: the name of the file ends in {', '.join(ENDINGS)}", click.get_current_context()
         )
+    check_not_read(output, corpus)
     with show_progress(quiet or as_json) as reporter:
         reporter.stage("training")
         trained = train_vectors(corpus, CorpusTraining(**settings), reporter.rows)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -118,8 +119,15 @@ def check_output(path: Path) -> None:
 def check_not_input(path: str | os.PathLike[str], info: dict[str, Any]) -> None:
     """Raise if a file to be written is, by its checksum, one that the run was made from."""
     read = {file["sha256"] for side in info.get("inputs", {}).values() for file in side["files"]}
+    read |= {info.get("configuration", {}).get("seed", {}).get("sha256")}
     if Path(path).is_file() and file_sha256(path) in read:
-        raise BilexError(f"{path}: holds the vectors that this run was made from; {ELSEWHERE}")
+        raise BilexError(f"{path}: holds the vectors or the seed that this run was made from; {ELSEWHERE}")
+
+
+def check_not_read(path: str | os.PathLike[str], read: Iterable[str | os.PathLike[str]]) -> None:
+    """Raise if a file to be written is one of those that the command reads."""
+    if Path(path).exists() and any(Path(other).exists() and Path(other).samefile(path) for other in read):
+        raise BilexError(f"{path}: is read by this command, and would be lost; {ELSEWHERE}")
 
 
 def file_sha256(path: str | os.PathLike[str]) -> str:
