@@ -6,14 +6,18 @@ import contextlib
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from bilex import induce
 from bilex.lexicon.reviews import Decision, Reviews
+from bilex.report.page import write_report
 from bilex.runs.run import Run
+from tests.languages import make_languages
 from tests.web.helpers import HOSTILE, serving
 from tools.screenshots import BROWSER, DRIVER, browser
 
@@ -30,6 +34,14 @@ OVERLAPS = """
 const boxes = Array.from(document.querySelectorAll("#picture text"), (label) => label.getBBox());
 return boxes.some((a, i) => boxes.some((b, j) => i < j && a.x < b.x + b.width && b.x < a.x + a.width &&
                                                  a.y < b.y + b.height && b.y < a.y + a.height));
+"""
+TABLES_FIT = """
+return Array.from(document.querySelectorAll(".columns table")).every(
+  (table) => table.getBoundingClientRect().right <= table.parentElement.getBoundingClientRect().right + 1
+) && Array.from(document.querySelectorAll(".samples table")).every((a, i, all) => all.slice(i + 1).every((b) => {
+  const [one, other] = [a.getBoundingClientRect(), b.getBoundingClientRect()];
+  return one.right <= other.left || other.right <= one.left || one.bottom <= other.top || other.bottom <= one.top;
+}));
 """
 NAMED_ROLES = {"button", "combobox", "textbox", "searchbox", "spinbutton", "checkbox", "progressbar", "image"}
 HOLD = """
@@ -390,4 +402,24 @@ def test_views_fit_the_window_and_every_control_has_a_name(page: Page) -> None:
             nodes = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
             shown = [node for node in nodes if not node["ignored"] and node["role"]["value"] in NAMED_ROLES]
             assert shown and all(node["name"]["value"] for node in shown), part
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_long_words_stay_inside_the_tables_of_the_report(page: Page, tmp_path: Path) -> None:
+    languages = make_languages(240, 16, 60)
+
+    def long(word: str) -> str:
+        return f"{word}oikeudenkäynnit"[:17]
+
+    source, target = (
+        replace(side, words=tuple(map(long, side.words))) for side in (languages.source, languages.target)
+    )
+    run = induce(source, target, [(long(one), long(other)) for one, other in languages.gold[60:140]])
+    write_report(run, tmp_path / "report.html")
+    for width in (1280, 320):
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        page.driver.get((tmp_path / "report.html").as_uri())
+        assert page.run("return document.documentElement.scrollWidth <= innerWidth"), width
+        assert page.run(TABLES_FIT), width
     page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
