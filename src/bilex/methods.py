@@ -78,12 +78,14 @@ class EStepConfig(Part):
 
     kind: EStepKind = option("viterbi", "The E-step: viterbi (the paper's), mutual, posterior or sinkhorn.")
     weights: WeightKind = option("likelihood", "Edge weights: likelihood (the paper's) or margin.")
-    candidates: Count = option(3, "Targets per source word in the matching.", metavar="K", flag=True)
+    candidates: Count = option(
+        3, "How many targets of each source word the matching considers.", metavar="K", flag=True
+    )
     max_rank: Count | None = option(
         None, "Match only the N most frequent words of each language.", metavar="N", flag=True
     )
-    match_all: bool = option(False, "Match all words once EM has ended, also those beyond max_rank.")
-    exact: bool = option(False, "Match optimally among all pairs, not only the candidates.", flag=True)
+    match_all: bool = option(False, "Match all words at the end, also those beyond max_rank.")
+    exact: bool = option(False, "Match among all pairs of words, not only the candidates.", flag=True)
     temperature: float = option(1.0, "How soft a soft E-step is; 1 is the model as stated.")
 
 
@@ -91,8 +93,10 @@ class EStepConfig(Part):
 class PriorConfig(Part):
     """The prior over edge sets; see `bilex.model.prior`."""
 
-    kind: PriorKind = option("1:1", "Which edge sets are allowed.", flag=True)
-    log_odds: float = option(0.0, "Added to the weight of every pair.", metavar="X", flag=True)
+    kind: PriorKind = option("1:1", "How many partners a word may have.", flag=True)
+    log_odds: float = option(
+        0.0, "Added to the weight of every pair: above 0 more pairs, below 0 fewer.", metavar="X", flag=True
+    )
 
 
 @dataclass(frozen=True)
@@ -119,16 +123,20 @@ class Method(Part):
     )
     orthography: NotNegative = option(0.0, "Weight of the spelling beside the vectors.")
     self_learning: bool = option(True, "Run EM; otherwise the map of the seed is the result.")
-    supervision: Supervision = option("start", "The role of the seed after the start: start, soft, fixed or choose.")
+    supervision: Supervision = option(
+        "start", "The role of the seed after the start: start (none), soft, fixed or choose."
+    )
     certain_seed: bool = option(
         False, "Take the pairs of the seed as certain: every matching contains them.", flag=True
     )
-    evidence: bool = option(False, "Match by spelling and frequency as well, once EM has ended.")
+    evidence: bool = option(
+        False, "Also use spelling, frequency and endings, in the last iteration and for the lexicon."
+    )
     lemmas: str | None = option(
-        None, "Languages whose lemmas tell forms of one word: fi, or en:fi for both sides.", metavar="LANG", flag=True
+        None, "Group the forms of a word by their lemmas: fi, or en:fi for both sides.", metavar="LANG", flag=True
     )
     min_confidence: Probability = option(
-        0.0, "Leave out entries that are less probable; 0 lists all.", metavar="P", flag=True
+        0.0, "Leave out entries with less confidence; 0 keeps all.", metavar="P", flag=True
     )
     map: MapConfig = field(default_factory=MapConfig)
     e_step: EStepConfig = field(default_factory=EStepConfig)

@@ -44,9 +44,9 @@ def test_more_words_need_more() -> None:
     [
         (None, "memory"),
         ({"a": 3}, "a few seconds"),
-        ({"a": 20, "b": 7}, "20 to 45 seconds"),
-        ({"a": 300}, "4 to 8 minutes"),
-        ({"a": 20000}, "4 to 9 hours"),
+        ({"a": 20, "b": 7}, "15 to 40 seconds"),
+        ({"a": 300}, "2 to 7 minutes"),
+        ({"a": 20000}, "3 to 8 hours"),
     ],
 )
 def test_estimate_in_words(stages: dict[str, float] | None, ending: str) -> None:

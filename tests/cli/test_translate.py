@@ -145,3 +145,12 @@ def test_json_is_one_object(bilex: Bilex, made: Path, words: list[str]) -> None:
 @pytest.mark.parametrize("options", [("-k", "0"), ("-k", "few"), ("--retrieval", "cosine")], ids="".join)
 def test_wrong_options_are_wrong_usage(bilex: Bilex, made: Path, options: tuple[str, str]) -> None:
     assert_error_line(bilex("translate", made / "run", "s0", *options), options[1], "`bilex translate --help`", code=2)
+
+
+def test_a_word_of_the_other_language_names_the_direction(bilex: Bilex, work: Path) -> None:
+    run = package.Run.load(work / "run")
+    word = next(word for word in run.target.words if word not in run.source.index)
+    for arguments, hint in (((word,), "add --reverse"), (("nowhere", "--reverse"), "(--reverse)")):
+        outcome = bilex("translate", "run", *arguments)
+        assert outcome.code == 1
+        assert hint in outcome.err

@@ -231,7 +231,7 @@ def test_changed_pairs() -> None:
     gained, lost = {"source": "d", "before": [], "after": ["4"]}, {"source": "c", "before": ["3"], "after": []}
     decisions = {("x", "7"): Decision("corrected", "9"), ("c", "3"): Decision("rejected"), ("d", "8"): Decision()}
     found = changed_pairs(before, after, decisions)
-    assert found["counts"] == {"decided": 2, "drift": 1, "same": 2}
+    assert found["counts"] == {"decided": 2, "drift": 1, "replaced": 0, "same": 2}
     assert sorted(each["source"] for each in found["changes"]["decided"]) == ["b", "c"]
     assert all(each in (changed, lost) for each in found["changes"]["decided"])
     assert found["changes"]["drift"] == [gained]

@@ -37,7 +37,7 @@ __all__ = ["bilex", "main"]
 DONE, ERROR, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # from malloc.h
 LARGE_ARRAY, MAX_KEPT = 32 << 20, 128 << 20  # bytes: larger arrays are given back at once; what is kept of the others
-COMPLETION = """Completion with the Tab key, for bash (zsh has zsh_source, fish fish_source):
+COMPLETION = """For completion with the Tab key in bash (in zsh write zsh_source, in fish fish_source):
 
 \b
   eval "$(_BILEX_COMPLETE=bash_source bilex)"
@@ -75,7 +75,7 @@ class CommandGroup(click.Group):
 @click.version_option(__version__, prog_name="bilex")
 @click.pass_context
 def bilex(context: click.Context) -> None:
-    """Bilingual lexicons from monolingual word vectors and a tiny seed.
+    """Learn bilingual lexicons from monolingual word vectors and a tiny seed.
 
     Try `bilex demo`, then `bilex induce en.vec fr.vec -o en-fr`.
     """
@@ -85,8 +85,8 @@ def bilex(context: click.Context) -> None:
 
 
 for command in (  # in the order of use
-    *(demo, induce, induce_many, report, translate, explore, export, align, vectors, fetch),
-    *(evaluate, compare, similarity, hubness, benchmark, reproduce, sweep, doctor),
+    *(demo, fetch, vectors, induce, translate, evaluate, explore, export, report, induce_many, align),
+    *(compare, similarity, hubness, benchmark, reproduce, sweep, doctor),
 ):
     bilex.add_command(command)
     for parameter in command.params:

@@ -25,7 +25,7 @@ SHOWN = 10
 @click.argument("b", type=click.Path())
 @click.option("-o", "--output", metavar="OUT", help="The directory to write.  [default: A-B-aligned]")
 @force_option
-@click.option("--words", type=click.IntRange(1), default=200, help="Moved words to list.")
+@click.option("--words", type=click.IntRange(1), metavar="N", default=200, help="Moved words to list.")
 @limit_option
 @click.option(
     "--format",

@@ -31,7 +31,7 @@ SURE, SHOWN_SURE, SHOWN_UNSURE = 0.9, 12, 4
 def demo(output: str, force: bool, report: bool, as_json: bool, quiet: bool) -> None:
     """Learn an English-French lexicon from the shipped vectors and show it.
 
-    Starts from nothing but words that are spelt the same in both languages, and uses the default method.
+    Uses the default method, and starts from the words that both languages spell the same.
     """
     from bilex.files.ownership import LEXICON, REPORT
     from bilex.files.run_directory import run_directory

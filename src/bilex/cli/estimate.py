@@ -30,7 +30,7 @@ COPIES = 2.6  # of both languages' vectors, at the peak
 BYTES_PER_WORD = 2050  # of a word's candidates while they are weighed, at the peak as well
 BYTES_PER_EDGE = 24  # of the E-step's graph
 SAMPLE_QUERIES, SAMPLE_TARGETS = 1024, 8192
-FASTEST, SLOWEST = 0.7, 1.6  # the range of the time, in estimates
+FASTEST, SLOWEST = 0.5, 1.4  # the range of the time, in estimates; niced programs count in the load, but give way
 BUSY = 1.5  # from this factor on, the other programs are mentioned
 # The limit, the usage, and in memory.stat the part of the usage that is only cached files; in versions 2 and 1.
 CGROUP_FILES = (

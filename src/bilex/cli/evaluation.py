@@ -86,8 +86,8 @@ def similarity(run: str, pairs: str, missing: str, as_json: bool, quiet: bool, *
 @click.command()
 @options.run_argument
 @click.argument("gold", type=click.Path(path_type=str), required=False)
-@click.option("-k", default=20, type=click.IntRange(1), help="Neighbours of each query.")
-@click.option("--top", default=10, type=click.IntRange(0), help="Hubs to list.")
+@click.option("-k", default=20, type=click.IntRange(1), metavar="N", help="Neighbours of each query.")
+@click.option("--top", default=10, type=click.IntRange(0), metavar="N", help="Hubs to list.")
 @options.retrieval_option("nn")
 @options.reverse_option
 @options.output_options

@@ -55,7 +55,7 @@ def split_sizes(context: click.Context, parameter: click.Parameter, value: str |
 @click.option("--sizes", callback=split_sizes, metavar="N,M", help="Vocabulary sizes of the figures.")
 @limit_option
 @click.option("--max-rank", type=click.IntRange(1), metavar="N", help="The frequency constraint of ruder2018-freq.")
-@click.option("--draws", type=click.IntRange(1), default=1, help="Draws of the 25 pairs.")
+@click.option("--draws", type=click.IntRange(1), metavar="N", default=1, help="Draws of the 25 pairs.")
 @output_options
 def reproduce(
     name: str, data: str, layout: str | None, output: str, limit: int, as_json: bool, quiet: bool, **choices: Any
@@ -80,7 +80,7 @@ def reproduce(
 @click.option("-o", "--output", default="swept", metavar="OUT", help="The directory to write.")
 @output_options
 def sweep(config: str, output: str, as_json: bool, quiet: bool) -> None:
-    """Run the grid that the TOML file CONFIG describes: a table and its plot.
+    """Compare methods, seeds, priors and vocabulary sizes, as the TOML file CONFIG says.
 
     Its keys: data (a directory, with layout and pairs) or source, target, train and test (files); methods, priors,
     seeds, sizes, draws, limit, max_rank, held_out, retrieval. Paths are relative to CONFIG. Finished cells are kept in
@@ -154,7 +154,7 @@ def split_peers(
 )
 @output_options
 def benchmark(suite: str, data: str, output: str, limit: int, as_json: bool, quiet: bool, **choices: Any) -> None:
-    """Run a published suite on the data in DIR: a table to paste.
+    """Run a published benchmark on data that you have.
 
     XLING, PanLex-BLI or MUSE, or a suite that a TOML file describes. Finished cells are kept in OUT, and an interrupted
     run goes on from there. No data are shipped: get them from their authors, under their licences.

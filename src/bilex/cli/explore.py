@@ -25,7 +25,9 @@ DEFAULT_PORT, PORTS_TRIED = 8765, 20
 
 @click.command()
 @run_argument
-@click.option("--port", type=click.IntRange(0, 65535), help=f"The port.  [default: {DEFAULT_PORT}, or the next free]")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="N", help=f"The port.  [default: {DEFAULT_PORT}, or the next free]"
+)
 @click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
 @click.option(
     "--subwords",
@@ -36,10 +38,10 @@ DEFAULT_PORT, PORTS_TRIED = 8765, 20
 )
 @quiet_option
 def explore(run: str, port: int | None, no_browser: bool, subwords: tuple[str, ...], quiet: bool) -> None:
-    """Serve a local page to search RUN, browse its lexicon and review it, until Ctrl-C.
+    """Open a page in the browser to search, browse and correct the lexicon of RUN.
 
-    Decisions are stored in RUN/review.sqlite as they are made. Only this machine can reach the page, and only those who
-    have the address with its key.
+    Decisions are saved in RUN/review.sqlite as they are made. Only this machine can reach the page, and only with the
+    key in the address that is printed. Ctrl-C stops it.
     """
     from bilex.runs.progress import show_progress
     from bilex.web.explorer import Explorer

@@ -37,7 +37,7 @@ REPLACEABLE = ("src", "trg", "seed", "engine", "report", "threads", "strict", "f
 @click.argument("trg", type=click.Path(), required=False)
 @click.option("-o", "--output", type=click.Path(), metavar="RUN", help="The directory to write.  [default: SRC-TRG]")
 @shared.force_option
-@click.option("--resume", type=click.Path(), metavar="RUN", help="Go on with an interrupted run, with its options.")
+@click.option("--resume", type=click.Path(), metavar="RUN", help="Continue an interrupted run, with its options.")
 @click.option(
     "--seed",
     type=click.Path(),
@@ -81,8 +81,8 @@ def induce(
     """Learn a lexicon from the word vectors SRC and TRG.
 
     Writes the directory RUN with lexicon.tsv, model.safetensors, run.json and report.html, and says how much of the
-    lexicon is right and whether it looks sound, doubtful or failed. If it failed, everything is written all the same,
-    and the exit code is 3. A run that was interrupted goes on with --resume RUN alone.
+    lexicon should be right and whether it looks sound, doubtful or failed. A failed run is written too, and the exit
+    code is then 3. --resume RUN, without other options, continues an interrupted run.
 
     \b
         bilex induce en.vec fr.vec -o en-fr

@@ -60,7 +60,7 @@ def induce_many(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Learn the lexicons of all pairs among the vectors HUB and two or more LANGUAGEs.
+    """Learn a lexicon for every pair of three or more languages, the first of which is the HUB.
 
     Each language is matched with the hub first; the words of two languages that have the same partner there are the
     seed of their own run. Then cycles are followed, from a language to a second, a third and back: those that close

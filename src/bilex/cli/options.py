@@ -45,7 +45,7 @@ min_confidence_option = click.option(
     type=ShareType(0, 1),
     default=0.0,
     metavar="P",
-    help="Only entries that are right with at least this probability.",
+    help="Only entries with at least this confidence.",
 )
 
 

@@ -15,9 +15,9 @@ REQUIRED_FIELDS = {"version", "configuration", "inputs", "threads", "stopped", "
 @click.option("-o", "--output", metavar="FILE", help="The page to write.  [default: RUN/report.html]")
 @output_options
 def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
-    """Write a page that shows RUN and says whether its lexicon looks sound, doubtful or failed.
+    """Write the report of RUN again: how good its lexicon is, and why.
 
-    The page is one HTML file that loads nothing from anywhere; send it, print it, open it on a phone.
+    The report is one HTML file that loads nothing from the network: send it, print it, open it on a phone.
     """
     from bilex.confidence.signs import SOUND
     from bilex.errors import InputError

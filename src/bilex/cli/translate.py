@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from collections.abc import Mapping
 
 import click
 
@@ -15,7 +16,7 @@ SCORES = {"model": "weight (in nats)", "csls": "CSLS", "nn": "cosine"}
 @click.command()
 @options.run_argument
 @click.argument("words", nargs=-1, metavar="[WORD]...")
-@click.option("-k", default=5, type=click.IntRange(1), help="Translations per word.")
+@click.option("-k", default=5, type=click.IntRange(1), metavar="N", help="Translations per word.")
 @options.min_probability_option("All translations that are right with at least this probability, instead of -k.")
 @options.retrieval_option("model")
 @options.reverse_option
@@ -79,10 +80,18 @@ def translate(
             for answer in found:
                 echo(f"{word}\t{answer.word}\t{answer.score:.6f}\t{answer.probability:.4f}", wrap=False)
     if len(missing) == len(words):
-        other = "" if subwords else ", or give their fastText model with --subwords"
-        raise BilexError(f"{run}: {listed}; check the case of the words, or the direction (--reverse){other}")
+        turned = (learnt.source if reverse else learnt.target).index
+        raise BilexError(f"{run}: {listed}; {advise_search(missing, turned, reverse=reverse, subwords=bool(subwords))}")
     if missing and not quiet:
         echo(f"bilex: warning: {run}: {listed}", err=True)
+
+
+def advise_search(missing: list[str], other: Mapping[str, int], *, reverse: bool, subwords: bool) -> str:
+    """Say what to try if no word was found; `other` holds the words of the other language."""
+    if known := next((word for word in missing if word in other), None):
+        return f"{known} is a word of the other language: {'leave out' if reverse else 'add'} --reverse"
+    model = "" if subwords else ", or give their fastText model with --subwords"
+    return f"check the case of the words, or the direction (--reverse){model}"
 
 
 def read_lines() -> list[str]:

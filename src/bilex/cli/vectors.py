@@ -13,10 +13,16 @@ ENDINGS = (".vec", ".vec.gz", ".txt", ".bin", ".safetensors")
 @click.command()
 @click.argument("corpus", nargs=-1, required=True, type=click.Path(), metavar="CORPUS...")
 @click.option("-o", "--output", required=True, metavar="XX.vec", help="The file to write: .vec, .bin or .safetensors.")
-@click.option("--dimension", type=click.IntRange(2, 2000), help="Numbers per word.  [default: 100 to 300, by size]")
-@click.option("--min-count", type=click.IntRange(1), help="Leave out rarer words.  [default: 2 to 5, by size]")
-@click.option("--epochs", type=click.IntRange(1), help="Passes over the text.  [default: 40 to 5, by size]")
-@click.option("--window", type=click.IntRange(1), default=5, help="Words of context on each side.")
+@click.option(
+    "--dimension", type=click.IntRange(2, 2000), metavar="N", help="Numbers per word.  [default: 100 to 300, by size]"
+)
+@click.option(
+    "--min-count", type=click.IntRange(1), metavar="N", help="Leave out rarer words.  [default: 2 to 5, by size]"
+)
+@click.option(
+    "--epochs", type=click.IntRange(1), metavar="N", help="Passes over the text.  [default: 40 to 5, by size]"
+)
+@click.option("--window", type=click.IntRange(1), metavar="N", default=5, help="Words of context on each side.")
 @click.option("--keep-case", is_flag=True, help="Do not turn words to lower case.")
 @click.option(
     "--at-spaces", is_flag=True, help="The text is cut into words already: whatever is between spaces is one."

@@ -136,7 +136,7 @@ def choose_supervision(training: Training, method: Method, seed: Seed) -> tuple[
     known = seed.pairs.among_frequent(method.e_step.max_rank)
     words = len(np.unique(known.source))
     if words < MIN_WORDS_TO_SPLIT:
-        why = f"other uses are tried where it has {MIN_WORDS_TO_SPLIT} frequent words; this one has {words}"
+        why = f"it has fewer than {MIN_WORDS_TO_SPLIT} frequent words, too few to try other uses"
         return method.with_changes({"supervision": "soft"}), Choice("supervision", "soft", why)
     _, held = split_words(known)
     rest = seed.pairs.where(~np.isin(seed.pairs.source, held.source))

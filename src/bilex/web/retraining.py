@@ -178,8 +178,9 @@ def changed_pairs(before: Lexicon, after: Lexicon, decisions: Mapping[WordPair, 
             due = word in sources or not targets.isdisjoint({*was} ^ {*now})
             lists["decided" if due else "drift"].append({"source": word, "before": was, "after": now})
     same = len({*old, *new}) - sum(map(len, lists.values()))
+    replaced = sum(bool(each["before"] and each["after"]) for each in lists["drift"])  # the others came or went
     return {
-        "counts": {**{kind: len(changes) for kind, changes in lists.items()}, "same": same},
+        "counts": {**{kind: len(changes) for kind, changes in lists.items()}, "replaced": replaced, "same": same},
         "changes": {kind: changes[:MAX_LISTED_CHANGES] for kind, changes in lists.items()},
     }
 

@@ -8,9 +8,8 @@ const TITLES = {
   drift: "Drift: words you did not decide about",
 };
 const DRIFT =
-  "changed without a decision of yours (drift). All words share one map, which was fitted again, so doubtful words may tip " +
-  "over: those with two nearly equal candidates, often forms of one word, and those near the least confidence that is listed. " +
-  "Reject what got worse, and it stays away.";
+  "All words share one map, which was fitted again, so words on the edge may tip over: those with two nearly equal candidates, " +
+  "often forms of one word, and those near the lowest confidence that is listed. Reject what got worse, and it stays away.";
 const newest = requestTracker();
 let watching = 0;
 let closed = null; // the run whose changes were read
@@ -60,7 +59,7 @@ function draw(found) {
 }
 
 function result(found) {
-  const { decided, drift, same } = found.counts;
+  const { decided, drift, replaced, same } = found.counts;
   const close = () => {
     closed = found.run;
     byId("retraining").hidden = true;
@@ -68,6 +67,7 @@ function result(found) {
   };
   const open = async (event) => {
     event.preventDefault();
+    event.target.textContent = `Opening ${found.run}…`; // it is read first, which takes seconds
     location.assign(`${(await post("retrain/open")).address}#review`);
   };
   return [
@@ -79,15 +79,16 @@ function result(found) {
     ),
     ...(found.expected ? [moved(found.expected)] : []),
     verdict(found),
+    element("p", {}, `Your decisions changed the translations of ${number(decided)} source words; ${number(same)} stayed the same.`),
+    ...(drift
+      ? [element("p", {}, `${number(drift)} others changed without a decision of yours (drift): ${number(drift - replaced)} got or lost their entry, ${number(replaced)} took another translation. ${DRIFT}`)]
+      : []),
     element(
       "p",
       {},
-      `Your decisions changed the translations of ${number(decided)} source words; ${number(same)} stayed the same. `,
-      ...(drift ? [`${number(drift)} others ${DRIFT} `] : []),
       element("a", { href: "#review", onclick: open }, `Open ${found.run}`),
-      ` and go on there: it knows your decisions. `,
+      " to go on there; it knows your decisions. Later: ",
       element("code", {}, `bilex explore ${found.run}`),
-      " opens it later.",
     ),
     element("div", { class: "changes" }, ...Object.keys(TITLES).map((kind) => changes(kind, found))),
   ];
