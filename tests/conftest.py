@@ -10,6 +10,11 @@ from collections import Counter
 from collections.abc import Generator
 
 import pytest
+from hypothesis import settings
+
+# No test has to end in time: other work on the machine is no fault of the code.
+settings.register_profile("bilex", deadline=None)
+settings.load_profile("bilex")
 
 # Each worker of pytest-xdist has one core, and so have the processes that its tests start.
 os.environ.setdefault("BILEX_THREADS", "1")

@@ -69,7 +69,7 @@ def test_the_log_likelihood_never_falls(name: str, k: int, log_odds: float) -> N
 
 
 @given(st.integers(0, 2**32), st.sampled_from(PRIOR_NAMES), st.integers(1, 4), st.floats(-0.3, 1), st.floats(0.1, 2))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_the_log_likelihood_never_falls_on_random_vectors(
     seed: int, name: str, k: int, log_odds: float, length: float
 ) -> None:

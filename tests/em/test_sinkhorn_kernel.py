@@ -38,7 +38,7 @@ def dense(graph: Graph, values: Floats, empty: float = 0.0) -> Floats:
 @given(
     st.integers(0, 2**32), st.integers(1, 12), st.integers(1, 12), st.floats(0, 1), st.sampled_from([0.01, 1.0, 3.0])
 )
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_marginals_hold_and_the_plan_has_the_form_of_the_optimum(
     seed: int, n_sources: int, n_targets: int, density: float, spread: float
 ) -> None:

@@ -19,7 +19,7 @@ from tests.evaluation.spaces import Pairs, Space, make_space
 ENGINE = LocalEngine(threads=1)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 400), st.integers(0, 400))
 def test_mcnemar_is_the_binomial_test(only_a: int, only_b: int) -> None:
     expected = stats.binomtest(only_a, only_a + only_b).pvalue if only_a + only_b else 1

@@ -21,7 +21,7 @@ from bilex.vectors.embeddings import Embeddings
 values = st.lists(st.tuples(st.integers(-4, 4), st.floats(-5, 5)), min_size=2, max_size=30)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(values)
 def test_correlations_are_scipys(pairs: list[tuple[int, float]]) -> None:
     x, y = (np.round(np.array(side, float), 3) for side in zip(*pairs, strict=True))  # integers: many ties

@@ -76,7 +76,7 @@ def test_muse_leaves_out_words_with_spaces_and_counts_them(tmp_path: Path) -> No
     assert list(read_pairs(tmp_path / "pairs.txt")) == [("house", "maison"), ("=1+1", "@x")]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=5, unique=True))
 def test_any_words_survive(pairs: list[tuple[str, str]]) -> None:
     rows = entries_of(*pairs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bilex.errors import BilexError
@@ -54,7 +54,6 @@ def test_operations_on_row_pairs() -> None:
     st.integers(1, 6),
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.floats(-1, 1)), max_size=20),
 )
-@settings(deadline=None)
 def test_graph_from_edges(n_sources: int, n_targets: int, entries: list[tuple[int, int, float]]) -> None:
     entries = [(j % n_sources, i % n_targets, weight) for j, i, weight in entries]
     graph = Graph.from_edges(

@@ -64,7 +64,7 @@ def small_graphs(draw: st.DrawFn) -> tuple[Edges, int, int]:
 @example(TARGETS_MUST_CHOOSE, ({}, 0, 2))
 @example(ONE_TO_ONE, ({(0, 0): 0.0, (1, 1): -1.0}, 3, 3))
 @example(Capacities(2, 2), ({(0, 0): 1.0, (0, 1): 1.0, (1, 0): 1.0, (1, 1): 1.0}, 2, 2))
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 def test_equals_trying_every_subset(capacities: Capacities, graph: tuple[Edges, int, int]) -> None:
     edges, n_sources, n_targets = graph
     limits = capacities.source, capacities.target, capacities.null
@@ -211,7 +211,7 @@ def changed(matching: Matching, **changes: Any) -> Matching:
 
 
 @given(capacities=st.sampled_from(LIMITED), graph=small_graphs(), data=st.data())
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_any_duals_bound_the_optimum(
     capacities: Capacities, graph: tuple[Edges, int, int], data: st.DataObject
 ) -> None:
@@ -231,7 +231,7 @@ def test_any_duals_bound_the_optimum(
 
 
 @given(capacities=st.sampled_from(LIMITED), graph=small_graphs(), data=st.data())
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_the_gap_of_a_suboptimal_matching_is_its_loss(
     capacities: Capacities, graph: tuple[Edges, int, int], data: st.DataObject
 ) -> None:

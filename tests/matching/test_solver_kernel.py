@@ -61,7 +61,7 @@ def small_graphs(draw: st.DrawFn) -> tuple[Edges, int, int]:
 
 
 @given(small_graphs(), capacities, st.data())
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_equals_trying_every_subset_from_any_start(
     graph: tuple[Edges, int, int], capacities: tuple[int, int], data: st.DataObject
 ) -> None:
@@ -125,7 +125,6 @@ def test_transpose_lists_the_edges_of_each_vertex_in_order() -> None:
 
 
 @given(st.lists(st.integers(0, 20), max_size=60))
-@settings(deadline=None)
 def test_the_heap_sorts(keys: list[int]) -> None:
     heap_key, heap_node = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
     size = 0

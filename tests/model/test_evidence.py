@@ -18,7 +18,7 @@ def test_spelling_is_folded_and_frequency_is_a_difference_of_log_ranks() -> None
 
 
 @given(st.lists(st.floats(-1, 8), min_size=1, max_size=20), st.integers(0, 2**32))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_counts_curves_and_stretches_agree(values: list[float], seed: int) -> None:
     kind, rng = FrequencyEvidence(), np.random.default_rng(seed)
     measured = Measured(kind.name, kind.knots, kind.direction, np.array(values))

@@ -49,7 +49,7 @@ def enumerated(graph: Graph, capacities: Capacities, temperature: float = 1.0) -
     st.sampled_from(["one-to-many", "one-to-many-no-null", "1:1", "1:2", "2:1", "2:2"]),
     st.sampled_from([0.3, 1.0]),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_posterior_is_exact_on_trees_for_every_prior(seed: int, prior: str, temperature: float) -> None:
     graph = random_tree(seed, 8)
     capacities = CAPACITIES[prior]
@@ -58,7 +58,7 @@ def test_the_posterior_is_exact_on_trees_for_every_prior(seed: int, prior: str, 
 
 
 @given(st.integers(0, 2**32), st.booleans(), st.booleans())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_posterior_is_exact_if_one_side_is_unlimited(seed: int, null: bool, sources_choose: bool) -> None:
     graph = random_graph(seed, 4, 4, 0.6)
     assume(0 < len(graph.indices) <= MAX_EDGES and (null or not sources_choose))
@@ -98,7 +98,7 @@ def test_at_low_temperature_the_posterior_is_the_best_matching() -> None:
 
 
 @given(st.integers(0, 2**32), st.sampled_from([0.5, 20.0]))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_no_word_is_used_more_often_than_the_prior_allows(seed: int, spread: float) -> None:
     graph = random_graph(seed, 20, 15, 0.3, spread)
     found, error = edge_posterior(graph, Capacities(), tolerance=1e-9, max_rounds=100_000)

@@ -65,7 +65,7 @@ def random_matching(rng: np.random.Generator, n_sources: int, n_targets: int, pr
 
 
 @given(st.integers(0, 2**32), st.integers(1, 40), st.floats(0.1, 10))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_weight_is_the_difference_of_two_log_densities(seed: int, dimension: int, length: float) -> None:
     theta = random_theta(seed, dimension)
     source, target = random_vectors(seed + 1, 5, dimension), random_vectors(seed + 2, 6, dimension)
@@ -78,7 +78,7 @@ def test_weight_is_the_difference_of_two_log_densities(seed: int, dimension: int
 
 
 @given(st.integers(0, 2**32), st.integers(1, 60))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_proposition_on_the_cosine(seed: int, dimension: int) -> None:
     theta = random_theta(seed, dimension)
     source, target = (random_vectors(seed + i, 6, dimension, unit=True) for i in (1, 2))

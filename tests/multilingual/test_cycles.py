@@ -27,7 +27,7 @@ def named(pairs: frozenset[tuple[int, int]], first: str, second: str) -> Lexicon
     return lexicon([(f"{first}{i}", f"{second}{j}") for i, j in sorted(pairs)])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(relations, relations, relations)
 def test_triples_are_counted_as_defined(
     ab: frozenset[tuple[int, int]], bc: frozenset[tuple[int, int]], ac: frozenset[tuple[int, int]]
@@ -47,7 +47,7 @@ def test_triples_are_counted_as_defined(
     assert found.agreement == (round(found.agreed / found.returned, 6) if found.returned else None)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(relations, st.lists(st.tuples(relations, relations), max_size=3))
 def test_entries_are_compared_as_defined(
     ab: frozenset[tuple[int, int]], thirds: list[tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]]

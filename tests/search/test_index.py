@@ -40,7 +40,7 @@ def check(queries: Vectors, targets: Vectors, terms: Vectors, k: int) -> None:
         assert found.scores.tobytes() == expected.scores.tobytes()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from(["plain", "crowded", "repeated", "lengths"]),

@@ -52,7 +52,7 @@ def check(source: Vectors, target: Vectors, terms: Vectors, length: int, k: int,
 
 
 @given(st.data(), st.integers(1, 12), st.integers(1, 12), st.integers(1, 5), st.sampled_from([0.5, 1.0, 2.0]))
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_any_terms_and_ties(data: st.DataObject, n: int, m: int, length: int, scale: float) -> None:
     # Small whole numbers and halves: every sum is exact, and ties are everywhere.
     def draw(rows: int) -> Vectors:

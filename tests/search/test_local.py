@@ -76,7 +76,7 @@ def whole_vectors(draw: st.DrawFn, dimension: int, most: int) -> Vectors:
 
 
 @given(st.data(), st.integers(1, 6), st.integers(1, 4), st.integers(1, 9), st.integers(1, 9))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_ties_with_any_blocks(
     data: st.DataObject, dimension: int, threads: int, query_block: int, target_block: int
 ) -> None:

@@ -41,7 +41,7 @@ word = st.text(
 ).filter(lambda text: text.strip(" ") == text)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=20)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 @given(pairs=st.lists(st.tuples(word, word), min_size=1, max_size=8))
 def test_duplicates_are_one_pair_in_the_first_place(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
     path = write(tmp_path, " \n" + "".join(f"{source}\t{target}\n" for source, target in pairs))

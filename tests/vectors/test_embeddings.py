@@ -76,7 +76,7 @@ def oracle(vectors: NDArray[np.float32], steps: list[str]) -> NDArray[np.float64
     return result
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     steps=st.lists(st.sampled_from(["unit", "centre", "center", "none"]), min_size=1, max_size=4),
     rows=st.integers(2, 30),

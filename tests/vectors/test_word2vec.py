@@ -37,7 +37,7 @@ def test_text_in_a_file_named_bin(tmp_path: Path) -> None:
     assert load(write(tmp_path, "2 2\na 1 2\nb 3 4\n", "en.bin")).vectors.tolist() == [[1, 2], [3, 4]]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(data=st.data(), end=st.sampled_from([b"\n", b""]), block=st.integers(1, 200))
 def test_reads_back_what_was_written(tmp_path: Path, data: st.DataObject, end: bytes, block: int) -> None:
     characters = st.characters(exclude_characters=" \n\r", exclude_categories=["Cs"])

@@ -87,7 +87,7 @@ queries = st.builds(
 
 
 @given(query=queries)
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_pages_are_those_of_a_slow_filter_and_sort(reviewed: Explorer, query: TableQuery) -> None:
     total, rows = slow_find(reviewed, query)
     found, _, numbers = reviewed.table.find(query)
@@ -105,7 +105,7 @@ def test_the_pages_together_are_all_rows_once(reviewed: Explorer) -> None:
 LETTERS = st.sampled_from("aAeéÉe\u0301sSßẞwｗｱアひび語ﬁ☃-' ")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(words=st.lists(st.text(LETTERS, min_size=1), unique=True), prefix=st.text(LETTERS, max_size=3))
 def test_completions_are_those_of_a_loop(words: list[str], prefix: str) -> None:
     found = Completion(words)(prefix, 5)
