@@ -80,3 +80,18 @@ def test_another_start_takes_the_place_of_the_seeds_role(seed: str, expected: li
     found = choice_sentences({"choices": [role, start], "configuration": {"seed": {"name": seed}}})
     assert len(found) == 2
     assert all(each in sentence for each, sentence in zip(expected, found, strict=True))
+
+
+def test_a_run_learnt_again_has_a_command_though_its_first_run_decided_the_seeds_role(
+    tmp_path: Path, languages: Languages
+) -> None:
+    paths = [
+        write_vec(tmp_path / name, side) for name, side in (("a.vec", languages.source), ("b.vec", languages.target))
+    ]
+    source, target = map(bilex.load, paths)
+    info = bilex.induce(source, target, languages.gold[:30]).info
+    assert info["configuration"]["method"]["supervision"] == "soft"
+    info["configuration"] |= {"learnt_again_from": "run", "kept": 1}
+    text, given = repeating_command({**info, "choices": []})
+    assert text is not None and "--seed run/reviewed" in text
+    assert not given

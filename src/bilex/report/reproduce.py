@@ -37,7 +37,7 @@ def repeating_command(info: dict[str, Any]) -> tuple[str | None, bool]:
     repeatable = seed["name"] in SEED_NAMES or seed.get("sha256") or reviewed
     if not all(files) or method["name"] not in METHODS or not repeatable or (settled and not reviewed):
         return None, False
-    changed = changed_options(method, DECIDED_BY_RUN if info.get("choices") else ())
+    changed = changed_options(method, DECIDED_BY_RUN if info.get("choices") or reviewed else ())
     if changed is None:
         return None, False
     given = f"{reviewed}/{REVIEWED}" if reviewed else without_folders(seed["name"])
@@ -150,6 +150,6 @@ def next_steps(advice: Sequence[str], name: str, info: dict[str, Any]) -> list[s
     return steps
 
 
-def count_reviewed(info: dict[str, Any]) -> int:
-    """Count the pairs that a review has settled."""
-    return sum(len(pairs) for pairs in info.get(REVIEWED, {}).values())
+def count_reviewed(info: dict[str, Any]) -> dict[str, int]:
+    """Count the pairs that a review has settled, kept and forbidden ones; empty if there are none."""
+    return {name: len(pairs) for name, pairs in info.get(REVIEWED, {}).items() if pairs}
