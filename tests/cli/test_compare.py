@@ -86,16 +86,6 @@ def test_the_table_is_aligned_and_says_what_is_left_out(bilex: Bilex, work: Path
     assert bilex("compare", "run", weak, "gold.txt", "--limit", 4, "--quiet").out == table
 
 
-def test_tsv_keeps_stdout_for_the_list(bilex: Bilex, work: Path, weak: Path) -> None:
-    figures = json.loads(bilex("compare", "run", weak, "gold.txt", "--json", "--all").out)
-    done = bilex("compare", "run", weak, "gold.txt", "--tsv", "--all")
-    header, *rows = (line.split("\t") for line in done.out.splitlines())
-    assert header == ["query", "gold", "A", "B", "right"]
-    assert rows == [[w["query"], ", ".join(w["gold"]), w["a"], w["b"], w["right"]] for w in figures["words"]]
-    assert "exact McNemar p = " in done.err
-    assert bilex("compare", "run", weak, "gold.txt", "--tsv", "--quiet").err == ""
-
-
 def test_a_run_does_not_differ_from_itself(bilex: Bilex, work: Path) -> None:
     out = bilex("compare", "run", "run", "gold.txt").out
     assert "only A 0, only B 0" in out
@@ -114,7 +104,6 @@ def test_reverse(bilex: Bilex, work: Path, weak: Path) -> None:
 def test_bad_input_is_one_line(bilex: Bilex, work: Path) -> None:
     assert_error_line(bilex("compare", "run", "none", "gold.txt"), "none: this is not a run directory")
     assert_error_line(bilex("compare", "run", "run", "none.txt"), "none.txt: no such file")
-    assert_error_line(bilex("compare", "run", "run", "gold.txt", "--tsv", "--json"), "exclude each other", code=2)
     (work / "other.txt").write_text("x y\n")
     assert_error_line(
         bilex("compare", "run", "run", "other.txt"), "other.txt: none of its 1 words is covered by both runs"

@@ -64,10 +64,10 @@ def test_indexing_by_word_returns_its_entries_without_a_scan(monkeypatch: pytest
         assert LEXICON["house"] == [ENTRIES[0], ENTRIES[2]]
 
 
-def test_head_and_where_return_parts() -> None:
+def test_head_and_masks_return_parts() -> None:
     assert list(LEXICON.head(1)) == [ENTRIES[0]]
     assert len(LEXICON.head()) == len(LEXICON) == len(ENTRIES)
-    assert list(LEXICON.where(LEXICON.score > 0.4)) == [entry for entry in ENTRIES if entry.score > 0.4]
+    assert list(LEXICON[LEXICON.score > 0.4]) == [entry for entry in ENTRIES if entry.score > 0.4]
 
 
 def test_the_table_has_the_documented_columns() -> None:

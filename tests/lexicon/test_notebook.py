@@ -70,7 +70,7 @@ def test_a_lexicon_shows_its_first_rows() -> None:
 def test_hostile_words_are_text() -> None:
     lexicon = hostile_lexicon()
     for first in range(0, len(HOSTILE), 10):
-        part = lexicon.where(np.arange(len(lexicon)) // 10 == first // 10)
+        part = lexicon[first : first + 10]
         page = Page(part._repr_html_())
         assert set(page.tags) <= ALLOWED
         for word in part.source:

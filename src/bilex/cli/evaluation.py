@@ -118,7 +118,6 @@ def hubness(run: str, gold: str | None, top: int, as_json: bool, quiet: bool, **
 @options.reverse_option
 @click.option("--all", "wrong", is_flag=True, help="Also list the words where both are wrong, but differ.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="List at most N words.")
-@click.option("--tsv", "as_tsv", is_flag=True, help="The list as tab-separated values; the summary goes to stderr.")
 @options.output_options
 def compare(
     run_a: str,
@@ -126,7 +125,6 @@ def compare(
     gold: str,
     wrong: bool,
     limit: int | None,
-    as_tsv: bool,
     as_json: bool,
     quiet: bool,
     **choices: Any,
@@ -136,10 +134,6 @@ def compare(
     Lists the words whose first answers differ and where at least one is right, in RUN_A's order of frequency. Only
     queries that both runs cover count. The p-value is that of the exact two-sided McNemar test.
     """
-    from bilex.lexicon.text import tsv_table
-
-    if as_tsv and as_json:
-        raise click.UsageError("--tsv and --json exclude each other", click.get_current_context())
     with load_runs(quiet or as_json, run_a, run_b) as (engine, [first, second]):
         compared = first.compare(second, gold, engine=engine, **choices)
     figures, differing = compared.figures(), compared.differing(wrong=wrong)
@@ -148,14 +142,12 @@ def compare(
         options.print_json({**figures, "words": [{**asdict(word), "right": word.right} for word in words]})
         return
     if not quiet:
-        click.echo(comparison_summary(figures, run_a, run_b, len(words), len(differing)), err=as_tsv)
-    rows = [TABLE_HEADER, *((word.query, ", ".join(word.gold), word.a, word.b, word.right) for word in words)]
-    if as_tsv:
-        echo(tsv_table(rows[0], rows[1:]).rstrip("\n"), wrap=False)
-    elif words:
+        click.echo(comparison_summary(figures, run_a, run_b, len(words), len(differing)))
+    if words:
         if not quiet:
             click.echo()
-        print_table(rows)
+        rows = ((word.query, ", ".join(word.gold), word.a, word.b, word.right) for word in words)
+        print_table([TABLE_HEADER, *rows])
 
 
 @contextlib.contextmanager

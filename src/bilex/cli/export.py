@@ -125,8 +125,8 @@ def count_written(run: Run, book: Book | None, form: str, side: str | None) -> s
     """Count what was written: entries, or words with vectors."""
     if book is not None:
         return plural(len(book.entries), "entry") if form != "lex" else "translation probabilities"
-    sides = {"source": run.source, "target": run.target}
-    return " and ".join(f"{len(each):,}" for name, each in sides.items() if side in (name, "both", None)) + " words"
+    written = [f"{len(each):,}" for name, each in run.sides.items() if side in (name, "both", None)]
+    return f"{' and '.join(written)} words"
 
 
 def find_problem(context: click.Context) -> str | None:

@@ -54,7 +54,7 @@ class InducedPairs:
 def induced_pairs(run: Run) -> InducedPairs:
     """Return a run's lexicon without the entries that were only looked up (`complete`)."""
     induced = np.array([origin != RETRIEVAL for origin in run.lexicon.origin], bool)
-    found = run.lexicon.where(induced)
+    found = run.lexicon[induced]
     lexicon = replace(
         found,
         source=tuple(map(tsv_cell, found.source)),

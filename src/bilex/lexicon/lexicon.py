@@ -130,14 +130,10 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
         """Return the first n entries."""
         return self[: max(n, 0)]
 
-    def where(self, keep: NDArray[np.bool_]) -> Lexicon:
-        """Return the lexicon of the entries marked True."""
-        return self._part(np.flatnonzero(keep))
-
     def confident(self, least: float) -> Lexicon:
         """Return the lexicon of the entries with at least that confidence, so that its precision is that or better."""
         check_probability("the least confidence", least)
-        return self.where(self.confidence >= least)
+        return self[self.confidence >= least]
 
     @property
     def expected_precision(self) -> float:

@@ -209,7 +209,11 @@ class DaskEngine:
     def _connect(self) -> Any:
         """Return the client; the first time, connect and check the workers."""
         if self._client is None:
-            distributed = find_distributed()
+            try:
+                import distributed
+            except ImportError:
+                problem = "the dask engine needs distributed, which is missing"
+                raise BilexError(f"{problem}; pip install 'bilex[dask]'") from None
             with contextlib.ExitStack() as stack:
                 stack.enter_context(quiet_logs())
                 address = self.address or stack.enter_context(own_cluster(distributed, self.threads))
@@ -258,15 +262,6 @@ def fingerprint(vectors: Vectors) -> bytes:
     digest = hashlib.blake2b(repr(vectors.shape).encode(), digest_size=32)
     digest.update(np.ascontiguousarray(vectors).data if vectors.size else b"")
     return digest.digest()
-
-
-def find_distributed() -> Any:
-    """Import Dask's distributed."""
-    try:
-        import distributed
-    except ImportError:
-        raise BilexError("the dask engine needs distributed, which is missing; pip install 'bilex[dask]'") from None
-    return distributed
 
 
 def wait_for_worker(client: Any, address: str | None, timeout: float) -> None:

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from bilex.errors import BilexError
 from bilex.numerics.threads import thread_count
@@ -37,8 +37,5 @@ def find_engine(name: str, *, threads: int | None = None, progress: Progress | N
 def open_engine(name: str, *, threads: int | None = None, progress: Progress | None = None) -> Iterator[Engine]:
     """Open the engine of that name, and close it at the end if it holds anything."""
     engine = find_engine(name, threads=threads, progress=progress)
-    if isinstance(engine, AbstractContextManager):
-        with engine as opened:
-            yield opened
-    else:
-        yield engine
+    with engine if isinstance(engine, AbstractContextManager) else nullcontext(engine) as opened:
+        yield opened

@@ -33,7 +33,7 @@ class Explorer:
 
     def __init__(self, folder: str | Path, run: Run, models: Iterable[str] = ()) -> None:
         self.folder, self.run = Path(folder), run
-        self.sides = {"source": run.source, "target": run.target}
+        self.sides = run.sides
         self.names = {side: words.name or side for side, words in self.sides.items()}
         self.completion = {side: Completion(words.words) for side, words in self.sides.items()}
         self.table, self.lookup = Table(run, self.completion), {side: Lookup(run, side) for side in self.sides}

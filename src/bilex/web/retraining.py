@@ -167,7 +167,7 @@ def changed_pairs(before: Lexicon, after: Lexicon, decisions: Mapping[WordPair, 
     Changes of words that were decided about, or that a decided target was taken from or given to, are apart from
     those that came about because the maps have moved, the drift.
     """
-    old, new = (partners_of(each.where(np.array(each.origin) != RETRIEVAL)) for each in (before, after))
+    old, new = (partners_of(each[np.array(each.origin) != RETRIEVAL]) for each in (before, after))
     standing = {pair: each for pair, each in decisions.items() if each.kind != UNDECIDED}
     sources = {source for source, _ in standing}
     targets = {target for _, target in standing} | {each.correction for each in standing.values()}
