@@ -225,7 +225,7 @@ def forge(folder: Path, change: Callable[[Tensors, dict[str, Any], dict[str, Any
     change(named, state, described)
     changed = {names[name]: array for name, array in named.items()}
     changed["checkpoint"] = np.frombuffer(msgspec.msgpack.encode(described), np.uint8)
-    about = {"format": str(described.get("format", 2)), "sha256": checksum(changed)}
+    about = {"sha256": checksum(changed)}
     (folder / "run" / CHECKPOINT).write_bytes(save(changed, about))
 
 
@@ -254,8 +254,6 @@ def forge(folder: Path, change: Callable[[Tensors, dict[str, Any], dict[str, Any
         lambda arrays, state, about: about.update(states=[7]),
         lambda arrays, state, about: about.update(digests=[1]),
         lambda arrays, state, about: about.update(command=7),
-        lambda arrays, state, about: about.update(format="x"),
-        lambda arrays, state, about: about.update(format=3),
     ],
 )
 def test_a_made_up_checkpoint_is_refused(

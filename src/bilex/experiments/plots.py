@@ -82,21 +82,16 @@ def draw(plot: Plot) -> Figure:
     return figure
 
 
-def look(labels: list[str], label: str) -> dict[str, Any]:
-    """Return the label, colour, marker and dashes of a line; they repeat after different numbers of lines."""
-    place = labels.index(label)
-    return {
-        "label": label,
-        "color": COLOURS[place % len(COLOURS)],
-        "marker": MARKERS[place % len(MARKERS)],
-        "linestyle": DASHES[place // len(COLOURS) % len(DASHES)],
-    }
-
-
 def draw_lines(axes: Axes, lines: Mapping[str, Line], labels: list[str]) -> None:
-    """Draw the lines of a panel over a logarithmic axis with the sizes as its ticks."""
+    """Draw the lines of a panel over a logarithmic axis with the sizes as its ticks.
+
+    Colours, markers and dashes repeat after different numbers of lines.
+    """
     for label, line in lines.items():
-        axes.plot(list(line), list(line.values()), **look(labels, label))
+        place = labels.index(label)
+        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+        dashes = DASHES[place // len(COLOURS) % len(DASHES)]
+        axes.plot(list(line), list(line.values()), label=label, color=colour, marker=marker, linestyle=dashes)
     sizes = sorted({size for line in lines.values() for size in line})
     axes.set_xscale("log")
     axes.set_xticks(sizes, tick_labels(sizes))

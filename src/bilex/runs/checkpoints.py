@@ -27,7 +27,6 @@ from bilex.seeds.seed import Seed
 from bilex.vectors.embeddings import Embeddings
 from bilex.version import __version__
 
-CHECKPOINT_FORMAT = 2
 AGAIN = "start again without --resume"
 
 
@@ -110,8 +109,7 @@ def write_checkpoint(checkpoint: Checkpoint, run: Path, scratch: Path) -> None:
 
     described = msgspec.msgpack.encode(checkpoint, enc_hook=store)
     tensors["checkpoint"] = np.frombuffer(described, np.uint8)
-    about = {"format": str(CHECKPOINT_FORMAT), "sha256": checksum(tensors)}
-    atomic_write_tensors(scratch / CHECKPOINT, tensors, about)
+    atomic_write_tensors(scratch / CHECKPOINT, tensors, {"sha256": checksum(tensors)})
     try:
         run.mkdir(exist_ok=True)
         (scratch / CHECKPOINT).replace(run / CHECKPOINT)
@@ -135,15 +133,13 @@ def read_checkpoint(run: Path) -> Checkpoint:
         data = path.read_bytes()
         tensors = load(data)
         about = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]
-        whole, version = about["sha256"] == checksum(tensors), int(about["format"])
+        whole = about["sha256"] == checksum(tensors)
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})", "check who may read it") from None
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(path, "this is not a whole checkpoint", AGAIN) from None
     if not whole:
         raise InputError(path, "the checkpoint is damaged", AGAIN)
-    if version > CHECKPOINT_FORMAT:
-        raise InputError(path, "this checkpoint was written by a newer bilex", "update bilex")
 
     def fetch(kind: Any, stored: tuple[str, bool]) -> NDArray[Any]:
         name, by_rows = stored
