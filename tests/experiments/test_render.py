@@ -28,7 +28,7 @@ def test_figures_side_by_side() -> None:
 
 
 def test_no_field_can_break_a_row() -> None:
-    report = Report("", "", ("a", "b"), [{"a": "x\ty\nz", "b": None}, {"b": 3, "a": 0.1}])
+    report = Report("", "", [{"a": "x\ty\nz", "b": None}, {"b": 3, "a": 0.1}], header=("a", "b"))
     assert report.tsv == "a\tb\nx y z\t\n0.1\t3\n"
 
 

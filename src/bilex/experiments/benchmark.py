@@ -28,7 +28,7 @@ from bilex.evaluation.translation import Direction, NotCovered, evaluate_transla
 from bilex.experiments.cells import Cell, Dictionary, FileCache, Measure, TooFewPairs, seed_pairs
 from bilex.experiments.experiment import Outcome, run_experiment
 from bilex.experiments.layouts import Layout, find_layout, first_existing
-from bilex.experiments.reporting import Report, Row, grouped, make_report
+from bilex.experiments.reporting import Report, Row, grouped
 from bilex.methods import DEFAULT_METHOD, find_method
 from bilex.search.engine import Engine
 from bilex.search.space import SharedSpace
@@ -228,7 +228,7 @@ def make_table(layout: Layout, rows: list[Row]) -> Report:
         notes.append(f"{len(measured)} of the suite's {len(listed)} pairs.")
     notes += [f"- {row['pair']}, seed {row['seed']}: {row['reason']}." for row in rows if row.get("reason")]
     title = f"{layout.name}: {layout.table.description or 'a suite'}"
-    return make_report(title, "\n\n".join(parts), rows, dict.fromkeys(notes), HEADER)
+    return Report(title, "\n\n".join(parts), rows, notes, HEADER)
 
 
 def markdown(rows: Sequence[Row], figure: str) -> str:

@@ -50,20 +50,27 @@ def published_figure(table: str, column: str, **wanted: str) -> float | None:
 
 @dataclass(frozen=True)
 class Report:
-    """The findings of an experiment: a table to read with its notes, the same as rows to compute with, and a plot."""
+    """The findings of an experiment: a table to read with its notes, the same as rows to compute with, and a plot.
+
+    The rows get the columns of the header, and the empty notes are left out.
+    """
 
     title: str
     table: str
-    header: tuple[str, ...]
-    rows: list[Row]
-    notes: tuple[str, ...] = ()
+    rows: Sequence[Row]
+    notes: Iterable[str] = ()
+    header: tuple[str, ...] = TRANSLATION_HEADER
     plot: Plot | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", [{name: row.get(name) for name in self.header} for row in self.rows])
+        object.__setattr__(self, "notes", list(dict.fromkeys(filter(None, self.notes))))
 
     @property
     def text(self) -> str:
-        """The report as it is printed, its notes each once and wrapped."""
+        """The report as it is printed, its notes wrapped."""
         fill = textwrap.TextWrapper(NOTE_WIDTH, subsequent_indent="  ", break_on_hyphens=False).fill
-        notes = "\n".join(map(fill, dict.fromkeys(self.notes)))
+        notes = "\n".join(map(fill, self.notes))
         return f"{self.title}\n\n{self.table}\n\n{notes}".rstrip() + "\n"
 
     @property
@@ -75,19 +82,6 @@ class Report:
             for row in rows
         )
         return tsv_table(self.header, texts)
-
-
-def make_report(
-    title: str,
-    table: str,
-    rows: Iterable[Row],
-    notes: Iterable[str],
-    header: tuple[str, ...] = TRANSLATION_HEADER,
-    plot: Plot | None = None,
-) -> Report:
-    """Return a report whose rows have the columns of the header, without the empty notes."""
-    picked = [{name: row.get(name) for name in header} for row in rows]
-    return Report(title, table, header, picked, tuple(filter(None, notes)), plot)
 
 
 def translation_rows(rows: Iterable[Row], table: str | None = None) -> list[Row]:

@@ -24,7 +24,6 @@ from bilex.experiments.reporting import (
     format_figure,
     grouped,
     held_out_notes,
-    make_report,
     pair_title,
     pivot,
     published_figure,
@@ -56,7 +55,7 @@ def report_table1(setting: Setting, rows: list[Row]) -> Report:
         for here in grouped(rows, itemgetter("pair")).values()
     ]
     title = "Table 1. P@1 (%) by nearest neighbour: published / measured here"
-    return make_report(title, "\n\n".join(blocks), rows, translation_notes(setting, rows))
+    return Report(title, "\n\n".join(blocks), rows, translation_notes(setting, rows))
 
 
 def report_table4(setting: Setting, rows: list[Row]) -> Report:
@@ -69,7 +68,7 @@ def report_table4(setting: Setting, rows: list[Row]) -> Report:
     pairs = [pair_title(here) for here in grouped(rows, itemgetter("pair")).values()]
     title = "Table 4. P@1 (%) by nearest neighbour from identical strings: published / measured here"
     table = pivot(rows, system, itemgetter("pair"), both_figures)
-    return make_report(title, table, rows, [*pairs, *translation_notes(setting, rows)])
+    return Report(title, table, rows, [*pairs, *translation_notes(setting, rows)])
 
 
 def translation_notes(setting: Setting, rows: list[Row]) -> tuple[str, ...]:
@@ -98,7 +97,7 @@ def report_table2(setting: Setting, rows: list[Row]) -> Report:
         left=2,
     )
     title = "Table 2. Spearman's correlation on cross-lingual similarity sets: published / measured here"
-    return make_report(title, table, by_set, setting.notes(rows, after=coverage_notes(rows)), TABLE2_HEADER)
+    return Report(title, table, by_set, setting.notes(rows, after=coverage_notes(rows)), TABLE2_HEADER)
 
 
 def similarity_row(row: Row, name: str) -> Row:
@@ -155,7 +154,7 @@ def report_table3(setting: Setting, rows: list[Row]) -> Report:
         "Skewness is that of N_20 over all target words: 0 if all were as often neighbours, large with hubs.",
     )
     title = f"Table 3. Hubs: target words among the {HUB_NEIGHBOURS} nearest neighbours of the most test words"
-    return make_report(title, "\n\n".join(blocks), hubs, notes, TABLE3_HEADER)
+    return Report(title, "\n\n".join(blocks), hubs, notes, TABLE3_HEADER)
 
 
 def hub_table(pair: str, seed: str, rows: list[Row], glosses: Mapping[str, str]) -> str:
@@ -208,7 +207,7 @@ def report_table5(setting: Setting, rows: list[Row]) -> Report:
         "frequent ones first; * marks a right answer; all words are in the TSV file.",
     )
     title = f"Table 5. Words on which {first} and {second} differ, from the target to the source language"
-    return make_report(title, "\n\n".join(blocks), differing, notes, header)
+    return Report(title, "\n\n".join(blocks), differing, notes, header)
 
 
 def compare_answers(a: Row, b: Row) -> Comparison:
@@ -290,7 +289,7 @@ def report_curves(
                 lines[name].setdefault(which, {})[size or 0] = statistics.mean(values)
     sized = any(row["size"] for row in rows)
     plot = Plot(lines, f"P@1 (%), {RETRIEVAL_NAMES[retrieval]}") if sized else None
-    return make_report(title, "\n\n".join(tables), rows, notes, plot=plot)
+    return Report(title, "\n\n".join(tables), rows, notes, plot=plot)
 
 
 def panel_table(rows: list[Row], label: Callable[[Row], str], figure: str) -> str:
