@@ -15,7 +15,6 @@ from bilex.matching.graph import Matching
 from bilex.matching.solver import solve
 from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords
-from bilex.model.weights import likelihood
 from bilex.numerics.types import Floats
 from bilex.search.local import LocalEngine
 
@@ -39,9 +38,8 @@ def benchmark(quick: bool) -> Iterator[Result]:
 def find_matching(words: MappedWords, log_odds: float, dense: bool) -> Matching:
     """Solve on the candidates alone or to the dense optimum, including the search for candidates."""
     prior, engine = Prior(log_odds=log_odds), LocalEngine()
-    edges = likelihood(words)
-    graph = prior.apply(candidate_graph(edges, prior.capacities, k=CANDIDATES, previous=None, engine=engine))
-    return dense_matching(edges, graph, prior, engine, None) if dense else solve(graph, prior.capacities)
+    graph = prior.apply(candidate_graph(words, prior.capacities, k=CANDIDATES, previous=None, engine=engine))
+    return dense_matching(words, graph, prior, engine, None) if dense else solve(graph, prior.capacities)
 
 
 def measure(words: MappedWords, map_name: str, log_odds: float) -> Result:

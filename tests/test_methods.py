@@ -24,7 +24,7 @@ def test_the_default_chooses_by_itself_and_ruder2018_is_the_paper() -> None:
     assert find_method(DEFAULT_METHOD).supervision == "choose"
     method = find_method("ruder2018")
     assert method == Method("ruder2018")  # every default is the paper's
-    assert (method.map.kind, method.e_step.weights, method.e_step.kind) == ("orthogonal", "likelihood", "viterbi")
+    assert (method.map.kind, method.e_step.kind) == ("orthogonal", "viterbi")
     assert (method.prior.kind, method.prior.log_odds, method.normalise) == ("1:1", 0, "unit,centre,unit")
     assert (method.e_step.candidates, method.e_step.max_rank, method.stopping.tolerance) == (3, None, 1e-6)
 
@@ -105,7 +105,6 @@ def test_wrong_values_are_refused_with_what_they_may_be(change: dict[str, Any]) 
         {"e_step": "sinkhorn", "prior": "2:2"},
         {"e_step": "posterior", "prior": "one-to-many", "map": "cca"},
         {"e_step": "posterior", "prior": "1:1"},
-        {"e_step": "mutual", "weights": "margin"},
         {"e_step": "mutual", "supervision": "soft"},
         {"prior": "many-to-one", "map": "least-squares"},
     ],

@@ -40,7 +40,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {  # label: (method, changes)
     "200 of 300 directions": (DEFAULT, {"dimensions": 200}),
     "no re-weighting": (DEFAULT, {"reweight": 0.0}),
     "iterative normalisation": (DEFAULT, {"normalise": "iterative"}),
-    "margin weights": (DEFAULT, {"weights": "margin", "log_odds": -0.1}),
     "seed as a start": (DEFAULT, {"supervision": "start"}),
     "seed softly": (DEFAULT, {"supervision": "soft"}),
     "seed fixed": (DEFAULT, {"supervision": "fixed"}),

@@ -42,7 +42,6 @@ MODULES = (
     "model.theta",
     "model.prior",
     "model.maps",
-    "model.weights",
     "model.evidence",
     "model.counting",
     "model.listwise",

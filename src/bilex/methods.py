@@ -27,7 +27,6 @@ from bilex.errors import BilexError, InputError, printable
 
 MapKind = Literal["orthogonal", "least-squares", "cca"]
 EStepKind = Literal["viterbi", "mutual", "posterior", "sinkhorn"]
-WeightKind = Literal["likelihood", "margin"]
 PriorKind = Literal[
     "1:1", "1:2", "2:1", "2:2", "one-to-many", "one-to-many-no-null", "many-to-one", "many-to-one-no-null"
 ]
@@ -77,7 +76,6 @@ class EStepConfig(Part):
     """What the E-step computes, and on which words and edges; see `bilex.em.e_steps`."""
 
     kind: EStepKind = option("viterbi", "The E-step: viterbi (the paper's), mutual, posterior or sinkhorn.")
-    weights: WeightKind = option("likelihood", "Edge weights: likelihood (the paper's) or margin.")
     candidates: Count = option(
         3, "How many targets of each source word the matching considers.", metavar="K", flag=True
     )
@@ -156,9 +154,9 @@ class Method(Part):
 
     def _check_combination(self) -> None:
         """Raise if EM cannot combine the parts."""
-        e_step, margins = self.e_step.kind, self.e_step.weights != "likelihood"
-        if e_step != "viterbi" and (margins or self.supervision != "start"):
-            raise BilexError(f"the {e_step} E-step takes no other weights or supervision; set e_step = 'viterbi'")
+        e_step = self.e_step.kind
+        if e_step != "viterbi" and self.supervision != "start":
+            raise BilexError(f"the {e_step} E-step takes no other supervision; set e_step = 'viterbi'")
         if e_step in SOFT_E_STEPS and self.map.kind != "orthogonal":
             # Only for orthogonal maps is the expected source of each target enough: others need second moments.
             raise BilexError(f"the {e_step} E-step needs orthogonal maps; set map = 'orthogonal'")

@@ -100,11 +100,11 @@ def test_evidence_is_mute_where_none_or_half_of_the_pairs_may_be_right(
 
 
 def test_the_likelihood_counts_only_if_both_steps_of_em_maximise_it(good_run: Run) -> None:
-    method = {"self_learning": True, "map": "orthogonal", "weights": "likelihood", "supervision": "start"}
+    method = {"self_learning": True, "map": "orthogonal", "supervision": "start"}
     iterations = [{"log_likelihood": value} for value in (-5.0, -4.0, -3.0)]
     assert likelihood_rise(iterations, method) == 2
     assert likelihood_rise([], method) == 0
-    for change in ({"self_learning": False}, {"map": "whitened"}, {"weights": "csls"}, {"supervision": "fixed"}):
+    for change in ({"self_learning": False}, {"map": "whitened"}, {"supervision": "fixed"}):
         assert likelihood_rise(iterations, {**method, **change}) is None
     assert measure_run(good_run).rise is None
 

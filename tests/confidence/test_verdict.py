@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from bilex.confidence.signs import DOUBTFUL, FAILED, HUBNESS_LIMITS, SCALES, SOU
 from bilex.confidence.verdict import Verdict, decide_verdict, judge
 from bilex.em.em import CONVERGED
 from bilex.induction import induce
-from bilex.methods import DEFAULT_METHOD, flat_options
+from bilex.methods import DEFAULT_METHOD, Method
 from bilex.runs.run import Run
 from bilex.vectors.embeddings import Embeddings
 from tests.languages import Languages
@@ -200,13 +200,13 @@ def test_signs_show_their_value_and_limit() -> None:
 
 def test_advice_depends_on_the_configuration(configuration: dict[str, Any]) -> None:
     def advice(figures: RunFigures, seed: dict[str, Any], method: dict[str, Any]) -> str:
-        options = flat_options(configuration["method"])
-        changed = {"seed": {**configuration["seed"], **seed}, "method": {**options, **method}}
+        options = asdict(Method.from_manifest(configuration["method"]).with_changes(method))
+        changed = {"seed": {**configuration["seed"], **seed}, "method": options}
         return " ".join(decide_verdict(figures, changed).advice)
 
     weak = replace(FIGURES, expected=0.3)
     asked = advice(weak, {"name": "numerals", "used": 99}, {"max_rank": 200, "log_odds": 0.5})
-    other = advice(weak, {"name": "pairs.txt", "used": 100}, {"self_learning": False})
+    other = advice(weak, {"name": "pairs.txt", "used": 100}, {"self_learning": False, "name": "xing2015"})
     for option in ("--seed identical", "--seed FILE", "--max-rank 10000", "--log-odds"):
         assert f"`{option}`" in asked
         assert f"`{option}`" not in other

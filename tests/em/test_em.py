@@ -20,7 +20,6 @@ from bilex.matching.solver import solve
 from bilex.methods import MapConfig, Method, StoppingConfig
 from bilex.model.prior import PRIOR_NAMES, Prior
 from bilex.model.theta import MappedWords, Theta, log_likelihood, m_step, mean_cosine
-from bilex.model.weights import likelihood
 from bilex.search.local import LocalEngine
 from tests import oracles
 from tests.em.fits import ENGINE, Data, Recorder, pairs_of, paper, planted, run_fit, unit
@@ -93,7 +92,7 @@ def test_neither_half_step_lowers_it(name: str, noise: float) -> None:
     words = MappedWords(Theta.from_pairs(source[seed.source], target[seed.target]), source, target)
     matching, values = None, list[float]()
     for _ in range(8):
-        graph = prior.apply(candidate_graph(likelihood(words), prior.capacities, k=2, previous=matching, engine=ENGINE))
+        graph = prior.apply(candidate_graph(words, prior.capacities, k=2, previous=matching, engine=ENGINE))
         found = solve(graph, prior.capacities)
         if matching is not None:  # the E-step is never worse than the pairs it had
             kept = graph.weights[np.searchsorted(graph.keys, matching.pairs.keys(len(target)))]
@@ -114,7 +113,7 @@ def test_without_the_previous_pairs_as_candidates_it_could_fall() -> None:
         theta = Theta.from_pairs(data.source[:4], data.target[data.gold[:4]])
         words = MappedWords(theta, data.source, data.target)
         for _ in range(12):
-            graph = candidate_graph(likelihood(words), prior.capacities, k=1, previous=None, engine=ENGINE)
+            graph = candidate_graph(words, prior.capacities, k=1, previous=None, engine=ENGINE)
             matching = solve(graph, prior.capacities)
             statistics = statistics_of(words, matching, prior)
             words = m_step(words.theta, data.source, data.target, statistics, MapConfig())
@@ -269,7 +268,7 @@ def test_reason_to_stop() -> None:
 def test_the_defaults_are_the_papers() -> None:
     options = Method("plain").options()
     paper_options = {"prior": "1:1", "log_odds": 0.0, "candidates": 3, "max_rank": None, "tolerance": 1e-6}
-    paper_options |= {"e_step": "viterbi", "map": "orthogonal", "weights": "likelihood", "supervision": "start"}
+    paper_options |= {"e_step": "viterbi", "map": "orthogonal", "supervision": "start"}
     paper_options |= {"exact": False, "match_all": False, "self_learning": True, "max_iterations": 100}
     assert {name: options[name] for name in paper_options} == paper_options
 

@@ -1,4 +1,4 @@
-"""EM with more than the paper's parts: margins, seeds that stay, settled pairs, rare words."""
+"""EM with more than the paper's parts: seeds that stay, settled pairs, rare words."""
 
 from __future__ import annotations
 
@@ -17,26 +17,8 @@ from bilex.matching.solver import solve
 from bilex.model.maps import procrustes
 from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords
-from bilex.model.weights import likelihood, margin
 from bilex.numerics.types import Floats, Indices
 from tests.em.fits import ENGINE, Data, Recorder, pairs_of, paper, planted, row_pairs, run_fit
-
-
-@pytest.mark.parametrize(("maps", "log_odds"), [("orthogonal", 0.0), ("cca", -0.1)])
-def test_margins_find_the_planted_pairs(maps: str, log_odds: float) -> None:
-    data = planted(0, n=120, more_targets=30, noise=0.3)
-    found = run_fit(data, 20, log_odds=log_odds, weights="margin", map=maps, annealing=6.0)
-    assert len(set(pairs_of(found.matching)) & data.gold_pairs()) > 110
-    assert max(iteration.certificate_gap or 0.0 for iteration in found.iterations) < 1e-9
-
-
-def test_the_last_matching_is_the_best_by_margins() -> None:
-    data, prior = planted(1, n=60, noise=0.3), Prior.named("1:1", -0.1)
-    found = run_fit(data, 20, log_odds=-0.1, weights="margin", max_iterations=1)
-    start = run_fit(data, 20, self_learning=False).theta
-    edges = margin(MappedWords(start, data.source, data.target), ENGINE)
-    graph = prior.apply(candidate_graph(edges, prior.capacities, k=3, previous=None, engine=ENGINE))
-    assert pairs_of(found.matching) == pairs_of(solve(graph, prior.capacities))
 
 
 def seed_with_mistakes(data: Data) -> RowPairs:
@@ -81,7 +63,7 @@ def test_the_last_matching_may_include_rare_words() -> None:
     assert max(plain.matching.source.max(), plain.matching.target.max()) < 50
     np.testing.assert_array_equal(plain.theta.omega, whole.theta.omega)
     words, capacities = MappedWords(whole.theta, data.source, data.target), Prior().capacities
-    graph = candidate_graph(likelihood(words), capacities, k=3, previous=None, engine=ENGINE)
+    graph = candidate_graph(words, capacities, k=3, previous=None, engine=ENGINE)
     assert pairs_of(whole.matching) == pairs_of(solve(graph, capacities))
     assert len(whole.matching) > 80
 

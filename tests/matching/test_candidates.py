@@ -9,7 +9,6 @@ from bilex.matching.candidates import candidate_graph
 from bilex.matching.graph import Capacities, Graph, Matching
 from bilex.matching.solver import solve
 from bilex.model.theta import MappedWords, Theta
-from bilex.model.weights import likelihood
 from bilex.numerics.types import Vectors
 from bilex.search.local import LocalEngine
 from tests import oracles
@@ -41,7 +40,7 @@ def find_graph(
     previous: Matching | None = None,
     engine: LocalEngine = ENGINE,
 ) -> Graph:
-    return candidate_graph(likelihood(words), capacities, k=k, previous=previous, engine=engine)
+    return candidate_graph(words, capacities, k=k, previous=previous, engine=engine)
 
 
 def pairs_of(graph: Graph) -> list[tuple[int, int]]:

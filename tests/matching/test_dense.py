@@ -12,7 +12,6 @@ from bilex.matching.graph import Matching, RowPairs
 from bilex.matching.solver import solve
 from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords, Theta
-from bilex.model.weights import likelihood
 from bilex.numerics.types import Floats, Vectors
 from bilex.search.local import LocalEngine
 from tests import oracles
@@ -30,10 +29,10 @@ def solve_both(seed: int, n: int, m: int, prior: Prior, dimension: int = 8) -> t
     rng = np.random.default_rng(seed)
     source, target = unit_rows(rng, n, dimension), unit_rows(rng, m, dimension)
     theta = Theta(oracles.random_orthogonal(rng, dimension), 0.1 * rng.normal(size=dimension))
-    edges = likelihood(MappedWords(theta, source, target))
-    graph = prior.apply(candidate_graph(edges, prior.capacities, k=3, previous=None, engine=ENGINE))
-    dense = dense_matching(edges, graph, prior, ENGINE, None)
-    weights = edges.queries.astype(float) @ target.T.astype(float) + edges.offsets[:, None]
+    words = MappedWords(theta, source, target)
+    graph = prior.apply(candidate_graph(words, prior.capacities, k=3, previous=None, engine=ENGINE))
+    dense = dense_matching(words, graph, prior, ENGINE, None)
+    weights = words.queries.astype(float) @ target.T.astype(float) + words.offsets[:, None]
     return solve(graph, prior.capacities), dense, weights + prior.log_odds
 
 

@@ -14,7 +14,6 @@ from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords, PairStatistics, Theta, free_capacity, log_likelihood, m_step
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Vectors
-from bilex.search.topk_kernel import edge_scores
 from tests import oracles
 
 PRIORS = ["1:1", "1:2", "2:1", "2:2", "one-to-many", "one-to-many-no-null"]
@@ -33,9 +32,7 @@ def random_theta(seed: int, dimension: int) -> Theta:
 def weights(theta: Theta, source: Vectors, target: Vectors) -> NDArray[np.float64]:
     """Compute all edge weights as the E-step does: queries, offsets, inner products."""
     rows, columns = np.divmod(np.arange(len(source) * len(target)), len(target))
-    words = MappedWords(theta, source, target)
-    scores = edge_scores(words.queries, words.targets, rows, columns) + words.offsets[rows]
-    return np.asarray(scores.reshape(len(source), len(target)))
+    return MappedWords(theta, source, target).weigh(rows, columns).reshape(len(source), len(target))
 
 
 def statistics_of(words: MappedWords, matching: Matching, prior: Prior) -> PairStatistics:

@@ -130,7 +130,7 @@ def evidence_of(weights: dict[str, Any]) -> float | None:
 
 def likelihood_rise(iterations: list[dict[str, Any]], method: dict[str, Any]) -> float | None:
     """Return by how much the log-likelihood rose; None unless both steps of the method maximise it."""
-    paper = {"map": "orthogonal", "weights": "likelihood", "supervision": "start", "self_learning": True}
+    paper = {"map": "orthogonal", "supervision": "start", "self_learning": True}
     if any(method[name] != value for name, value in paper.items()):
         return None
     return float(iterations[-1]["log_likelihood"] - iterations[0]["log_likelihood"]) if iterations else 0.0

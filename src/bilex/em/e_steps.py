@@ -24,7 +24,6 @@ from bilex.matching.solver import solve
 from bilex.methods import EStepConfig
 from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords, PairStatistics, free_capacity
-from bilex.model.weights import WEIGHTS, likelihood
 from bilex.numerics.rows import unit
 from bilex.numerics.threads import for_each
 from bilex.numerics.types import Floats, Vectors
@@ -60,15 +59,14 @@ def viterbi(
 
     The previous matching's pairs are always among the candidates, and its duals are where the solver starts.
     """
-    edges = WEIGHTS[config.weights](words, context.engine)
-    graph = candidate_graph(edges, prior.capacities, k=config.candidates, previous=previous, engine=context.engine)
+    graph = candidate_graph(words, prior.capacities, k=config.candidates, previous=previous, engine=context.engine)
     graph = prior.apply(graph)
     context.clock.lap("candidates")
     if config.exact:
-        matching = dense_matching(edges, graph, prior, context.engine, previous)
+        matching = dense_matching(words, graph, prior, context.engine, previous)
     else:
         matching = solve(graph, prior.capacities, previous)
-    matching = prior.complete(matching, edges.weigh(prior.kept.source, prior.kept.target))
+    matching = prior.complete(matching, words.weigh(prior.kept.source, prior.kept.target))
     context.clock.lap("matching")
     return hard_result(words, matching, prior)
 
@@ -148,9 +146,8 @@ def sinkhorn(
 
     if (prior.capacities.source, prior.capacities.target) != (1, 1):
         raise BilexError("entropic transport is defined for the 1:1 prior only; set prior = '1:1'")
-    edges = likelihood(words)
     graph = prior.apply(
-        candidate_graph(edges, prior.capacities, k=config.candidates, previous=previous, engine=context.engine)
+        candidate_graph(words, prior.capacities, k=config.candidates, previous=previous, engine=context.engine)
     )
     context.clock.lap("candidates")
     flow, source_null, target_null, _ = kernel.balance(

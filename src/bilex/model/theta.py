@@ -101,6 +101,12 @@ class MappedWords:
             queries, norms = (self.sources - theta.mu).astype(np.float32), squared_norms(self.sources)
         return queries, np.asarray((theta.mu @ theta.mu - norms) / 2)
 
+    def weigh(self, rows: Indices, columns: Indices) -> Floats:
+        """Compute the weight of each edge in float64."""
+        from bilex.search.topk_kernel import edge_scores
+
+        return np.asarray(edge_scores(self.queries, self.targets, rows, columns) + self.offsets[rows])
+
     def with_mean(self, mu: Floats) -> MappedWords:
         """Change μ, which does not move the targets."""
         moved = replace(self, theta=replace(self.theta, mu=mu))

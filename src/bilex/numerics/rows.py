@@ -141,3 +141,12 @@ def distinct(numbers: Indices) -> Indices:
 def blocks(n: int) -> Iterator[slice]:
     """Cut n rows into slices of a fixed size."""
     return (slice(start, start + BLOCK) for start in range(0, n, BLOCK))
+
+
+def with_columns(vectors: Vectors, first: Floats | float, second: Floats | float) -> Vectors:
+    """Append two dimensions to every row."""
+    wider = np.empty((len(vectors), vectors.shape[1] + 2), np.float32)
+    wider[:, :-2] = vectors
+    wider[:, -2] = first
+    wider[:, -1] = second
+    return wider

@@ -4,7 +4,7 @@ CSLS, for instance, orders the targets of a source word by ``cos(s, t) - crowdin
 word's list has a cosine of at most b_s, the last of the source's list, and of at most c_t, the last of the target's. So
 its score is at most
 
-    scale min(b_s, c_t) + term(t)  <=  F(b_s) = the largest of these over all targets
+    min(b_s, c_t) + term(t)  <=  F(b_s) = the largest of these over all targets
 
 Whatever scores above F(b_s) is among the listed pairs. So one pass over all pairs answers for the other scores as well,
 and only the words for which that proves too little are searched again. The answers are those of a full search.
@@ -19,7 +19,7 @@ import numpy as np
 
 from bilex.numerics.rows import distinct
 from bilex.numerics.types import Floats, Indices, Vectors
-from bilex.search.engine import Engine, Neighbours
+from bilex.search.engine import Engine
 from bilex.search.reuse import ROUNDING_MARGIN
 
 
@@ -51,32 +51,18 @@ class NeighbourLists:
         keys = distinct(np.concatenate([ours, theirs]))
         return np.searchsorted(keys, np.arange(n + 1) * m), keys % m
 
-    def limits(self, scale: float, terms: Floats) -> Floats:
+    def limits(self, terms: Floats) -> Floats:
         """Bound from above, for each source, the score of all pairs that are not listed."""
         n, m = len(self.of_source), len(self.of_target)
         if self.of_source.shape[1] == m or self.of_target.shape[1] == n:
             return np.full(n, -np.inf)
-        last_of_source, last_of_target = scale * self.source_cosines[:, -1], scale * self.target_cosines[:, -1]
+        last_of_source, last_of_target = self.source_cosines[:, -1], self.target_cosines[:, -1]
         order = np.argsort(last_of_target)
         below = np.maximum.accumulate((last_of_target + terms)[order])
         above = np.maximum.accumulate(terms[order][::-1])[::-1]
         place = np.searchsorted(last_of_target[order], last_of_source)
         bounds = np.maximum(np.append(-np.inf, below)[place], last_of_source + np.append(above, -np.inf)[place])
         return np.asarray(bounds + ROUNDING_MARGIN * (1 + np.abs(bounds)))
-
-    def top_k(self, queries: Vectors, targets: Vectors, k: int, limits: Floats, engine: Engine) -> Neighbours:
-        """Find the k targets of largest score for each source: the inner product of `queries` and `targets`.
-
-        `limits` bound the scores of the pairs that are not listed.
-        """
-        from bilex.search.topk_kernel import best_listed
-
-        indices, scores = best_listed(queries, targets, *self.pairs, k)
-        rest = np.flatnonzero(~(scores[:, -1] > limits))
-        if len(rest):
-            found = engine.top_k(queries[rest], targets, k)
-            indices[rest], scores[rest] = found.indices, found.scores
-        return Neighbours(indices, scores)
 
     def rank(
         self, queries: Vectors, targets: Vectors, rows: Indices, chosen: Indices, limits: Floats, engine: Engine

@@ -131,7 +131,7 @@ class SharedSpace:
             return engine.rank(*self._sides(self.source[rows], retrieval), chosen)
         ranks, targets = np.empty(len(rows), np.int64), self._sides(self.source[:0], retrieval)[1]
         terms = np.zeros(len(targets)) if retrieval == "nn" else targets[:, -1].astype(np.float64)
-        limits = self.neighbours.limits(1.0, terms)
+        limits = self.neighbours.limits(terms)
         for start in range(0, len(rows), RANKED_AT_ONCE):
             some = slice(start, start + RANKED_AT_ONCE)
             queries = self._queries(self.source[rows[some]], retrieval)
