@@ -130,7 +130,7 @@ def test_a_damaged_table_is_refused_with_its_line(tmp_path: Path, text: str, lin
 def test_the_repr_shows_the_first_entries() -> None:
     long = lexicon_of(*ENTRIES, *(Entry(f"s{i}", f"t{i}", 0.5, 1, True, "seed", 0.5) for i in range(6)))
     lines = repr(long).split("\n")
-    assert lines[:2] == ["Lexicon of 12 pairs", "house  maison  0.750  0.00"]
+    assert lines[:3] == ["Lexicon of 12 entries", "source  target  score  confidence", "house  maison  0.750  0.00"]
     assert lines[-1] == "... 2 more"
     assert "more" not in repr(LEXICON)
 

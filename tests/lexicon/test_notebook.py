@@ -85,7 +85,7 @@ def test_a_run_shows_what_it_is(languages: Languages) -> None:
     text = "\n".join(page.texts)
     assert "<script>alert(1)</script>, 100 words" in text
     assert "bilex" in text and "identical" in text
-    assert f"Lexicon of {len(run.lexicon)} pairs" in text
+    assert f"Lexicon of {len(run.lexicon)} entries" in text
 
 
 def test_pandas() -> None:

@@ -142,13 +142,14 @@ class Lexicon(Sequence[Any]):  # of `Entry`; but words and pairs can be looked f
 
     def __repr__(self) -> str:
         lines = ["  ".join([*row[:3], *row[6:7]]) for row in self._shown()]
-        more = [f"... {len(self) - len(lines)} more"] if len(self) > len(lines) else []
-        return "\n".join([f"Lexicon of {len(self)} pairs", *lines, *more])
+        more = [f"... {len(self) - len(lines):,} more"] if len(self) > len(lines) else []
+        columns = ["  ".join([*self._columns[:3], *self._columns[6:7]])] if lines else []
+        return "\n".join([f"Lexicon of {len(self):,} entries", *columns, *lines, *more])
 
     def _repr_html_(self) -> str:
         """Show the first entries in a notebook."""
         rows = self._shown()
-        return html_table(f"Lexicon of {len(self):,} pairs", self._columns, rows, len(self) - len(rows))
+        return html_table(f"Lexicon of {len(self):,} entries", self._columns, rows, len(self) - len(rows))
 
     def _shown(self) -> list[tuple[str, ...]]:
         shown = []
