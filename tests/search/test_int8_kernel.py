@@ -12,7 +12,7 @@ from numba import config
 from bilex.numerics.types import Vectors
 from bilex.search import int8_kernel as int8
 from bilex.search import rounding_kernel as rounding
-from bilex.search.filters import Float32Filter, Int8Filter, choose_filter
+from bilex.search.filters import Float32Filter, Int8Filter, choose_filter, leading_dimensions
 from bilex.search.local import empty_lists
 
 
@@ -115,20 +115,42 @@ def test_the_error_margin_is_above_every_error() -> None:
                 assert errors[row, column] <= bound < 0.1 * sizes[row]
 
 
-@pytest.mark.parametrize(("block", "k"), [(97, 1), (1024, 100)])
-def test_equals_the_float32_filter(block: int, k: int) -> None:
+@pytest.mark.parametrize(("block", "k", "leading"), [(97, 1, None), (1024, 100, None), (97, 3, 4), (97, 3, 0)])
+def test_equals_the_float32_filter(block: int, k: int, leading: int | None) -> None:
     targets = rows(20, 500, 48)
     targets[100:200] = targets[:100]  # ties
     targets[300:] *= np.float32(1e-3)  # tiles of a very different size
     queries = np.concatenate([rows(21, 50, 48), targets[:20], np.zeros((2, 48), np.float32), rows(22, 3, 48, 1e-7)])
     for back in (0, k):  # the best of the queries alone, and of both
         answers = []
-        for filtered in (Int8Filter(targets, block), Float32Filter(targets, block)):
+        for filtered in (Int8Filter(targets, block, leading), Float32Filter(targets, block)):
             of_queries, of_targets = empty_lists(len(queries), k), empty_lists(len(targets), back)
             filtered.scan(queries, 0, of_queries, of_targets, filtered.strips)
             answers.append((*of_queries, *of_targets))
         for ours, theirs in zip(*answers, strict=True):
             np.testing.assert_array_equal(ours, theirs)
+
+
+def test_shortened_rows_bound_the_products_from_above() -> None:
+    queries, targets = rows(23, 40, 50), rows(24, 70, 50)
+    queries[3, 20:] = 0
+    filtered = Int8Filter(targets, 64, leading=20)
+    short = [filtered.shorten(side).astype(float) for side in (queries, targets)]
+    assert short[0].shape == (40, 24)
+    bounds, products = short[0] @ short[1].T, queries.astype(float) @ targets.T.astype(float)
+    assert (bounds >= products).all()
+    rest = np.linalg.norm(queries[:, 20:], axis=1)[:, None] * np.linalg.norm(targets[:, 20:], axis=1)
+    np.testing.assert_allclose(bounds, queries[:, :20] @ targets[:, :20].T + rest, rtol=1e-4, atol=1e-4)
+
+
+def test_leading_dimensions() -> None:
+    scale = np.where(np.arange(40) < 10, 1, 0.01)
+    queries, targets = (np.asarray(rows(seed, 100, 40) * scale, np.float32) for seed in (25, 26))
+    assert leading_dimensions(queries, targets, 0.1) == 12  # a multiple of four
+    assert leading_dimensions(queries, targets, 1e-9) is None  # all of them
+    assert leading_dimensions(queries, rows(27, 100, 40), 0.001) is None
+    assert leading_dimensions(queries[:, ::-1], targets[:, ::-1], 0.1) is None  # they come last
+    assert leading_dimensions(0 * queries, targets, 0.1) == 0
 
 
 def test_choose_filter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bilex.numerics.rows import as_rows
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search import int8_kernel
 from bilex.search.engine import MIN_QUERIES
 from bilex.search.index import slack_factor
 from bilex.search.rounding_kernel import WIDTH, prepare_queries, prepare_targets
 from bilex.search.topk_kernel import Lists, count_block, row_norms, scan_block
+
+SAMPLED_ROWS = 16  # every so many rows show how large the dimensions are
+MAX_LEADING = 0.75  # of the dimensions; more save too little
+MAX_REST = 0.07  # of the inner products' size may be bounded only; more would let too many scores pass
+NO_REST = 0.001
 
 
 @dataclass(frozen=True)
@@ -74,15 +80,23 @@ class Float32Filter:
 
 
 class Int8Filter:
-    """Compares all targets with blocks of queries, by products of 8-bit integers."""
+    """Compares all targets with blocks of queries, by products of 8-bit integers.
 
-    def __init__(self, targets: Vectors, block: int) -> None:
-        self.targets, self.tiles = targets, prepare_targets(targets)
+    If only the `leading` dimensions are multiplied, the norms of the others stand for these: with q = (q₁, q₂),
+
+        q·t  <=  q₁·t₁ + ‖q₂‖ ‖t₂‖
+
+    The bound is an inner product of shorter rows, and whatever could matter by it is scored in all dimensions.
+    """
+
+    def __init__(self, targets: Vectors, block: int, leading: int | None = None) -> None:
+        self.targets, self.leading = targets, leading
+        self.tiles = prepare_targets(self.shorten(targets))
         self.strips = strips_of(targets, -(-block // WIDTH) * WIDTH)
 
     def scan(self, queries: Vectors, first: int, of_queries: Lists, of_targets: Lists, strips: Iterable[Strip]) -> None:
         """Compare the targets with a block of queries, and merge the scores into the best of both."""
-        rounded = prepare_queries(queries, self.tiles)
+        rounded = prepare_queries(self.shorten(queries), self.tiles)
         for strip in strips:
             chunks = (strip.start // WIDTH, -(-strip.stop // WIDTH))
             with strip.lock:
@@ -90,13 +104,39 @@ class Int8Filter:
                     queries, self.targets, rounded, self.tiles, chunks, first, of_queries, of_targets
                 )
 
+    def shorten(self, vectors: Vectors) -> Vectors:
+        """Return the leading dimensions of each row and the norm of the rest, as four equal numbers: none is large."""
+        if self.leading is None:
+            return vectors
+        norms = row_norms(as_rows(vectors[:, self.leading :])).astype(np.float32)
+        short = np.empty((len(vectors), self.leading + 4), np.float32)
+        short[:, : self.leading] = vectors[:, : self.leading]
+        short[:, self.leading :] = np.nextafter(norms, np.float32(np.inf))[:, None] / 2
+        return short
 
-def choose_filter(queries: Vectors, targets: Vectors, block: int) -> Float32Filter | Int8Filter:
-    """Return the fastest filter that this machine and these vectors allow."""
+
+def leading_dimensions(queries: Vectors, targets: Vectors, rest: float) -> int | None:
+    """Return how many dimensions hold all but `rest` of the inner products' size; None if these are most dimensions.
+
+    Maps of both sides have the dimensions in which these agree first.
+    """
+    sizes = [(side[::SAMPLED_ROWS].astype(np.float64) ** 2).sum(axis=0)[::-1].cumsum() for side in (queries, targets)]
+    left = np.sqrt(sizes[0] * sizes[1])[::-1]
+    leading = -(-int(np.count_nonzero(left > rest * left[0])) // 4) * 4
+    return leading if leading <= MAX_LEADING * queries.shape[1] else None
+
+
+def choose_filter(
+    queries: Vectors, targets: Vectors, block: int, *, has_levels: bool = False
+) -> Float32Filter | Int8Filter:
+    """Return the fastest filter that this machine and these vectors allow.
+
+    With levels to start from, few targets pass, and a looser bound costs less than the shorter products save.
+    """
     wanted = os.environ.get("BILEX_INT8", "1") != "0" and int8_kernel.available()
     enough = len(queries) >= MIN_QUERIES and len(targets) >= WIDTH
     if wanted and enough and in_int8_range(queries) and in_int8_range(targets):
-        return Int8Filter(targets, block)
+        return Int8Filter(targets, block, leading_dimensions(queries, targets, MAX_REST if has_levels else NO_REST))
     return Float32Filter(targets, block)
 
 

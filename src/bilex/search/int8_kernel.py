@@ -258,28 +258,24 @@ def scan_tiles(
     best, where = of_queries
     column_best, column_where = of_targets
     levels, masks = np.full(2 * ROWS + WIDTH, np.inf, np.float32), np.zeros((ROWS, 2), np.uint64)
-    column_levels, errors = np.full(WIDTH, np.inf, np.float32), tiles.facts[2:]
+    column_levels, two_sided = np.full(WIDTH, np.inf, np.float32), column_best.shape[1] > 0
     four_rows, four_targets, scores = np.zeros(4, np.int64), np.zeros(4, np.int64), np.zeros(4)
     for chunk in range(chunks[0], chunks[1]):
         first = chunk * WIDTH
         count = min(WIDTH, targets.shape[0] - first)
         used = ALL_BITS >> np.uint64(WIDTH - count)
-        if column_best.shape[1] > 0:
+        if two_sided:
             for j in range(count):
                 column_levels[j] = rounded_down(column_best[first + j, -1])
         for start in range(0, queries.shape[0], ROWS):
             rows = min(ROWS, queries.shape[0] - start)
-            largest, error, rest = np.float32(0), np.float32(0), 0.0
-            for i in range(rows):
-                row, scale = start + i, facts[0, start + i]
+            for row in range(start, start + rows):
+                place, scale = 2 * (row - start), facts[0, row]
                 margin = error_margin(facts, row, tiles.bounds, chunk, slack)
-                levels[2 * i] = (best[row, -1] - margin) / scale if scale > 0 else -np.inf
-                levels[2 * i + 1] = scale
-                largest, error, rest = max(largest, facts[1, row]), max(error, facts[2, row]), max(rest, slack[row])
-            room = np.float32(rest) * ROUND_UP
-            for j in range(WIDTH):
-                margin = largest * errors[0, first + j] + error * errors[1, first + j] + room
-                levels[2 * ROWS + j] = column_levels[j] - margin
+                levels[place] = (best[row, -1] - margin) / scale if scale > 0 else -np.inf
+                levels[place + 1] = scale
+            if two_sided:
+                lower_levels(column_levels, tiles, first, rounded, start, rows, levels[2 * ROWS :])
             compare_tile(shifted, start, tiles, chunk, levels, masks)
             for i in range(rows):
                 row, bits = start + i, (masks[i, 0] | masks[i, 1]) & used
@@ -294,6 +290,21 @@ def scan_tiles(
                         if bit_is_set(masks[i, 1], j) and score >= column_best[first + j, -1]:
                             insert(score, first_query + row, column_best[first + j], column_where[first + j])
                             column_levels[j] = rounded_down(column_best[first + j, -1])
+
+
+@njit(cache=True, nogil=True)
+def lower_levels(
+    of_targets: Vectors, tiles: Tiles, first: int, rounded: RoundedQueries, start: int, rows: int, levels: Vectors
+) -> None:
+    """Lower the levels of a tile's targets by the largest bound among the tile's queries."""
+    largest, error, rest = np.float32(0), np.float32(0), 0.0
+    for row in range(start, start + rows):
+        largest, error = max(largest, rounded.facts[1, row]), max(error, rounded.facts[2, row])
+        rest = max(rest, rounded.slack[row])
+    room = np.float32(rest) * ROUND_UP
+    errors, norms = tiles.facts[2, first : first + WIDTH], tiles.facts[3, first : first + WIDTH]
+    for j in range(WIDTH):
+        levels[j] = of_targets[j] - (largest * errors[j] + error * norms[j] + room)
 
 
 @njit(cache=True, nogil=True)

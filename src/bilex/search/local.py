@@ -62,7 +62,7 @@ class LocalEngine:
         (best, where), of_targets = empty_lists(len(queries), k), empty_lists(len(targets), k_back)
         if levels is not None:  # as if targets beyond the last had them: the k that reach them come before these
             best[:], where[:] = levels[:, None], len(targets)
-        filtered = choose_filter(queries, targets, self.target_block)
+        filtered = choose_filter(queries, targets, self.target_block, has_levels=levels is not None)
         strips = filtered.strips
 
         def scan(rows: slice) -> None:
