@@ -94,7 +94,7 @@ async function refreshProgress(found = null) {
     `${number(progress.reviewed)} of ${number(progress.entries)} reviewed: ` +
     `${number(progress.accepted)} accepted, ${number(progress.rejected)} rejected, ${number(progress.corrected)} corrected` +
     (progress.added ? `; ${number(progress.added)} without an entry translated` : "") +
-    (progress.settled ? `; ${number(progress.settled)} settled by the review before` : "");
+    (progress.settled ? `; ${number(progress.settled)} settled in the earlier review` : "");
   byId("progress").max = Math.max(1, progress.entries);
   byId("progress").value = progress.reviewed;
   const expected = progress.expected === null ? "" : `, expected ${percent(progress.expected)}`;
