@@ -23,7 +23,18 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time, which stands still until it is set."""
     clock = [0.0]
     monkeypatch.setattr("time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("bilex.numerics.compilation.compiled", [])
     return clock
+
+
+def test_no_time_left_is_told_while_kernels_are_compiled(now: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    reporter = ProgressReporter()
+    reporter.expect({"reading": 10.0, "learning": 10.0})
+    reporter.stage("reading")
+    now[0] = 5.0
+    assert reporter.left
+    monkeypatch.setattr("bilex.numerics.compilation.compiled", ["a kernel"])
+    assert reporter.left == ""
 
 
 def test_the_bar_never_goes_back_and_the_clock_never_restarts(now: list[float]) -> None:

@@ -22,6 +22,11 @@ TIME_LEFT = "{task.fields[reporter].left}"  # of the `ProgressReporter`
 MIN_DONE = 0.05  # before that it is too early to estimate the time left, if none was expected
 
 
+def has_compiled() -> bool:
+    """Check whether this process had to compile kernels, as the first one does; without loading numba to ask."""
+    return bool(getattr(sys.modules.get("bilex.numerics.compilation"), "compiled", ()))
+
+
 @contextmanager
 def show_progress(quiet: bool, *, runs: int = 1) -> Iterator[Reporter]:
     """Yield a reporter that draws on stderr; `expect` receives the time of each of the `runs`."""
@@ -68,6 +73,8 @@ class ProgressReporter(Reporter):
         """How long the rest will take, in words; empty while it is too early to tell."""
         elapsed, expected = self.elapsed, self._expected
         done = self.done
+        if has_compiled():  # the pace so far is the compiler's, not that of the run
+            return ""
         if expected:  # time counts as progress, up to the end of the stage
             done = min(
                 max(done, self._stage_end), done + (elapsed - self._moved) / expected / self._pace(done, self._moved)
