@@ -129,13 +129,11 @@ def write_candidates(folder: Path, tensors: Mapping[str, NDArray[Any]]) -> None:
     atomic_write_tensors(folder / CANDIDATES, typed)
 
 
-def read_candidates(folder: Path, info: dict[str, Any], words: tuple[int, int]) -> dict[str, NDArray[Any]] | None:
-    """Read and check the candidates of a run with these numbers of words; None if it is too old to have any."""
+def read_candidates(folder: Path, info: dict[str, Any], words: tuple[int, int]) -> dict[str, NDArray[Any]]:
+    """Read and check the candidates of a run with these numbers of words."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    if CANDIDATES not in info["files"]:
-        return None
     path = verified_file(folder, CANDIDATES, info)
     safetensors_header(path)  # for its bounds
     try:

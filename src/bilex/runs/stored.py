@@ -66,7 +66,7 @@ class StoredRun(Run):
         return run_directory.read_words(self.folder, self.info, self._model[0])
 
     @cached_property
-    def _candidate_tensors(self) -> dict[str, NDArray[Any]] | None:
+    def _candidate_tensors(self) -> dict[str, NDArray[Any]]:
         source, target = self._words
         return run_directory.read_candidates(self.folder, self.info, (len(source), len(target)))
 
@@ -82,16 +82,15 @@ class StoredRun(Run):
 
     def _language(self, number: int, side: str) -> Embeddings:
         tensors, names = self._model
-        beside, vectors = self._candidate_tensors or {}, tensors[f"{side}_vectors"]
+        beside, vectors = self._candidate_tensors, tensors[f"{side}_vectors"]
         means, lemmas = tuple(beside.get(f"{side}_means", ())), beside.get(f"{side}_lemmas")
         named = () if lemmas is None else unpack_words(lemmas)
         return Embeddings(self._words[number], vectors, name=names.get(side, ""), means=means, lemmas=named)
 
     @cached_property
-    def candidates(self) -> CandidatePairs | None:
-        """The candidates of every word with their weights; older runs have none."""
-        tensors = self._candidate_tensors
-        return None if tensors is None else CandidatePairs.from_tensors(tensors, len(self.target))
+    def candidates(self) -> CandidatePairs:
+        """The candidates of every word with their weights."""
+        return CandidatePairs.from_tensors(self._candidate_tensors, len(self.target))
 
     @cached_property
     def theta(self) -> Theta:
