@@ -131,9 +131,11 @@ def measure_search(engine: Engine, dimension: int, words: tuple[int, int]) -> fl
 
 def measure_slowdown() -> float:
     """Return how much longer than alone it takes beside the programs of the last minute, which share the cores."""
+    if sys.platform == "win32":  # has no load average
+        return 1.0
     try:
         return 1 + os.getloadavg()[0] / (os.cpu_count() or 1)
-    except (AttributeError, OSError):  # Windows has no load average
+    except OSError:
         return 1.0
 
 
