@@ -55,7 +55,7 @@ REPLACEABLE = ("src", "trg", "seed", "engine", "report", "threads", "strict", "f
 )
 @shared.method_options
 @shared.limit_option
-@click.option("--complete", is_flag=True, help="Also list the best CSLS neighbour of every unmatched word.")
+@click.option("--complete", is_flag=True, help="Also list the best candidate of every unmatched word.")
 @click.option(
     "--engine",
     default="local",

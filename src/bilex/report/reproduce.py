@@ -91,7 +91,7 @@ def settings(info: dict[str, Any]) -> list[tuple[str, str, str]]:
         (
             "complete",
             written(configuration["complete"]),
-            "Whether unmatched words get their nearest neighbour as an entry.",
+            "Whether unmatched words get their best candidate as an entry.",
         ),
     ]
 
