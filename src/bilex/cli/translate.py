@@ -87,7 +87,7 @@ def translate(
 
 
 def advise_search(missing: list[str], other: Mapping[str, int], *, reverse: bool, subwords: bool) -> str:
-    """Say what to try if no word was found; `other` holds the words of the other language."""
+    """Return what to try if no word was found; `other` holds the words of the other language."""
     if known := next((word for word in missing if word in other), None):
         return f"{known} is a word of the other language: {'leave out' if reverse else 'add'} --reverse"
     model = "" if subwords else ", or give their fastText model with --subwords"

@@ -97,7 +97,7 @@ def settings(info: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def choice_sentences(info: dict[str, Any]) -> list[str]:
-    """Say what the run decided by itself, and why; without the seed's role if another start took its place."""
+    """Describe what the run decided by itself, and why; without the seed's role if another start took its place."""
     choices = info.get("choices", [])
     starts = [choice for choice in choices if choice["about"] == "start"]
     astray = bool(starts) and info["configuration"]["seed"]["name"] != UNSUPERVISED
