@@ -50,7 +50,6 @@ NO_FAMILIES = "no families in the confidence"
 ONLY_SELF_TAUGHT = (
     "no last round",
     "all pairs count alike in the last round",
-    "no contrast",
     NO_FAMILIES,
 )  # the maps of a whole dictionary stay
 ONLY_WEAK = "no other start"
@@ -73,7 +72,6 @@ def changed(part: str) -> Iterator[None]:
             "bilex.model.theta.PairStatistics.weighted",
             lambda self, probability: PairStatistics(self.source, self.target, self.free),
         ),
-        ONLY_SELF_TAUGHT[2]: ("bilex.model.maps.CONTRAST_STEP", 0.0),
         ONLY_WEAK: ("bilex.induction.leads_astray", lambda *_: False),
         "no spelling": ("bilex.runs.entries.kinds_between", lambda source, target: (FrequencyEvidence(),)),
         "no frequency": ("bilex.runs.entries.kinds_between", spelling_only),

@@ -9,7 +9,7 @@ from bilex.em.edges import DICTIONARY_NEIGHBOURS, Languages, gather_edges
 from bilex.matching.graph import RowPairs
 from bilex.methods import MapConfig
 from bilex.model.evidence import kinds_between
-from bilex.model.maps import CONTRAST_STEP, procrustes
+from bilex.model.maps import procrustes
 from bilex.model.pair_weights import FOLDS, CandidateEdges
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
@@ -28,13 +28,9 @@ SPACE, NEAR = SharedSpace.of_units(
 )
 
 
-def gather(
-    dictionary: RowPairs | None = None, trained: RowPairs = TRAINED, threads: int = 1, *, contrast: bool = False
-) -> CandidateEdges:
+def gather(dictionary: RowPairs | None = None, trained: RowPairs = TRAINED, threads: int = 1) -> CandidateEdges:
     engine, extra = LocalEngine(threads=threads, query_block=37 * threads), RowPairs(np.array([3]), np.array([99]))
-    return gather_edges(
-        LANGUAGES, SPACE, NEAR, trained, MapConfig(), engine, dictionary=dictionary, extra=extra, contrast=contrast
-    )
+    return gather_edges(LANGUAGES, SPACE, NEAR, trained, MapConfig(), engine, dictionary=dictionary, extra=extra)
 
 
 def fold_cosines() -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
@@ -97,38 +93,6 @@ def test_threads_and_blocks_do_not_change_the_edges() -> None:
 def test_with_too_few_pairs_to_split_the_maps_of_all_are_used() -> None:
     found = gather(trained=RowPairs(np.array([0]), np.array([0])))
     np.testing.assert_allclose(found.cosine, SPACE.scores(found.graph.rows, found.graph.indices, "nn"), atol=1e-5)
-
-
-def moved_cosines(word: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The cosines of a word after the contrasting step of the other folds' pairs, one pair at a time."""
-    others = TRAINED.where(TRAINED.source % FOLDS != word % FOLDS)
-    mapped = SOURCE @ procrustes(SOURCE[others.source], TARGET[others.target]).T
-    mapped /= np.linalg.norm(mapped, axis=1, keepdims=True)
-    step = np.zeros((mapped.shape[1],) * 2)
-    for s, t in zip(others.source, others.target, strict=True):
-        step += np.outer(TARGET[t] - TARGET[NEAR.of_source[s]].mean(axis=0), mapped[s])
-        step += np.outer(TARGET[t], mapped[s] - mapped[NEAR.of_target[t]].mean(axis=0))
-    moved = (np.eye(len(step)) + CONTRAST_STEP * step / len(others)) @ mapped[word]
-    return np.asarray(TARGET @ (moved / np.linalg.norm(moved)))
-
-
-@pytest.mark.parametrize("purities", [(0.5, 0.6), (0.6, 0.5)])
-def test_the_other_evidence_chooses_whether_rivals_are_moved_apart(
-    purities: tuple[float, float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    estimates = iter(purities)
-    monkeypatch.setattr("bilex.em.edges.measure_purity", lambda graph, evidence: (next(estimates), 0.0))
-    plain, found = gather(), gather(contrast=True)
-    assert found.contrast == (purities[1] > purities[0])
-    if not found.contrast:
-        np.testing.assert_array_equal(found.csls, plain.csls)
-        return
-    cosines = np.array([moved_cosines(word) for word in range(len(SOURCE))])
-    forth = np.take_along_axis(cosines, NEAR.of_source, axis=1).mean(axis=1)
-    back = np.take_along_axis(cosines.T, NEAR.of_target, axis=1).mean(axis=1)
-    rows, columns = found.graph.rows, found.graph.indices
-    expected = (2 * cosines - forth[:, None] - back)[rows, columns]
-    np.testing.assert_allclose(found.graph.weights, expected, atol=1e-5)
 
 
 def test_two_sided_maps_of_a_fold_map_both_sides() -> None:

@@ -49,7 +49,7 @@ def weigh(start: Fit, trained: RowPairs, config: Method) -> WeighedEdges:
     frequent = LANGUAGES.among_frequent(MAX_RANK)
     mapped = (frequent.source @ start.theta.omega.T).astype(np.float32)
     space, near = SharedSpace.of_units(unit(mapped), unit(frequent.target), ENGINE)
-    edges = gather_edges(frequent, space, near, trained, config.map, ENGINE, contrast=True)
+    edges = gather_edges(frequent, space, near, trained, config.map, ENGINE)
     return weigh_edges(edges, Prior().capacities)
 
 

@@ -28,7 +28,6 @@ from bilex.model.counting import (
     learn_log_odds,
     learn_scale,
     log_ratio,
-    measure_purity,
     never_falling,
     share_among_worst,
     tells_failure,
@@ -170,7 +169,6 @@ def test_only_frequent_words_are_counted(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("bilex.model.counting.MAX_COUNTED_WORDS", 60)
     counted, log_odds = count_weights(graph, evidence), learn_log_odds(graph, 40 * graph.weights, 0.5, Capacities())
     assert (counted.scale, counted.purity, log_odds) == (expected[0].scale, expected[0].purity, expected[1])
-    assert measure_purity(graph, evidence) == (counted.purity, counted.deviation)
 
 
 def test_every_source_word_takes_one_of_its_edges_or_none() -> None:

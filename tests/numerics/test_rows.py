@@ -118,11 +118,6 @@ def test_the_kernels_compute_what_numpy_does_to_the_bit(dimension: int, monkeypa
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_mean_of_lists() -> None:
-    vectors, lists = random_vectors(13, 30, 20), np.random.default_rng(14).integers(0, 30, (50, 7))
-    np.testing.assert_allclose(rows.mean_of_lists(vectors, lists), vectors[lists].mean(axis=1), rtol=1e-5, atol=1e-6)
-
-
 def test_sums_of_lists_are_those_of_numpy_to_the_bit() -> None:
     numbers, starts = np.random.default_rng(15).normal(size=(300, 13)), np.array([0, 1, 9, 30, 159, 288, 300])
     np.testing.assert_array_equal(sum_lists(numbers, starts), np.add.reduceat(numbers, starts[:-1], axis=0))

@@ -19,14 +19,12 @@ import numpy as np
 from bilex.matching.graph import Graph, Matching, RowPairs
 from bilex.matching.solver import solve
 from bilex.methods import MapConfig
-from bilex.model.counting import measure_purity
 from bilex.model.evidence import Evidence, Flags, Measured
 from bilex.model.forms import Vocabularies
-from bilex.model.maps import contrasting_map
 from bilex.model.pair_weights import FOLDS, CandidateEdges, WeighedEdges
 from bilex.model.prior import Prior
 from bilex.model.theta import Theta
-from bilex.numerics.rows import apply, distinct, make_unit, mean_of_lists
+from bilex.numerics.rows import distinct, make_unit
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine
 from bilex.search.lists import NeighbourLists
@@ -60,19 +58,17 @@ def gather_edges(
     *,
     dictionary: RowPairs | None = None,
     extra: RowPairs | None = None,
-    contrast: bool = False,
 ) -> CandidateEdges:
     """Collect the edges around each word, and the `extra` pairs, and measure all evidence on them.
 
-    `trained` are the pairs that the maps were fitted to, by the configuration. With `contrast` the edges are also
-    measured after a step that moves the pairs away from their rivals, and the other evidence chooses.
+    `trained` are the pairs that the maps were fitted to, by the configuration.
     """
     shape = len(space.source), len(space.target)
     known = np.zeros(shape[0], bool)
     if dictionary is not None:
         known[dictionary.source] = True
     keys, near = list[Indices](), list[Flags]()
-    ways = [StandingOut(neighbours, shape) for _ in range(2 if contrast else 1)]
+    measured = StandingOut(neighbours, shape)
     added = np.zeros(0, np.int64) if extra is None else extra.keys(shape[1])
     everything = FoldMaps(space, neighbours, trained)
     for fold in range(FOLDS):
@@ -84,28 +80,17 @@ def gather_edges(
             found = engine.top_k(mapped[taught // FOLDS], maps.targets, min(DICTIONARY_NEIGHBOURS, shape[1]))
             rows = np.concatenate([rows, np.repeat(taught, found.indices.shape[1])])
             columns = np.concatenate([columns, found.indices.ravel()])
-            for way in ways:
-                way.fitted.source[taught] = found.scores[:, :CROWDING_NEIGHBOURS].mean(axis=1)
+            measured.fitted.source[taught] = found.scores[:, :CROWDING_NEIGHBOURS].mean(axis=1)
         found_keys = distinct(rows * np.int64(shape[1]) + columns)
         keys.append(distinct(np.concatenate([found_keys, added[added // shape[1] % FOLDS == fold]])))
         near.append(np.isin(keys[-1], found_keys, assume_unique=True))
-        whole = everything.sources(own)
-        ways[0].measure(fold, unknown, keys[-1], (mapped, maps.targets), (whole, space.target))
-        if contrast:
-            moved, all_moved = (make_unit(apply(m.contrast, v)) for m, v in ((maps, mapped), (everything, whole)))
-            ways[1].measure(fold, unknown, keys[-1], (moved, maps.targets), (all_moved, space.target))
-            del moved, all_moved
-        del maps, mapped, whole  # before those of the next fold are made
+        measured.measure(fold, unknown, keys[-1], (mapped, maps.targets), (everything.sources(own), space.target))
+        del maps, mapped  # before those of the next fold are made
     order = np.argsort(np.concatenate(keys))
     pairs = RowPairs(*np.divmod(np.concatenate(keys)[order], shape[1]))
     evidence = tuple(Measured.on(kind, pairs.source, pairs.target) for kind in languages.kinds)
-    measured = [way.edges(pairs, order, known) for way in ways]
-    purities = [measure_purity(graph, evidence)[0] for graph, _, _ in measured] if contrast else [1.0]
-    chosen = int(np.argmax(purities))
-    graph, csls, cosine = measured[chosen]
-    return CandidateEdges(
-        graph, csls, cosine, evidence, np.concatenate(near)[order], languages.vocabularies, contrast=chosen > 0
-    )
+    graph, csls, cosine = measured.edges(pairs, order, known)
+    return CandidateEdges(graph, csls, cosine, evidence, np.concatenate(near)[order], languages.vocabularies)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,20 +124,6 @@ class FoldMaps:
     def targets(self) -> Vectors:
         """All target words."""
         return self.space.target
-
-    @cached_property
-    def contrast(self) -> Floats:
-        """The step that moves the pairs away from their rivals, the neighbours of their words."""
-        rivals = self.neighbours.of_target[self.pairs.target]
-        needed = np.zeros(len(self.space.source), np.bool_)
-        needed[self.pairs.source] = needed[rivals] = True
-        sources, places = self.sources(np.flatnonzero(needed)), np.cumsum(needed) - 1
-        return contrasting_map(
-            sources[places[self.pairs.source]],
-            self.targets[self.pairs.target],
-            mean_of_lists(sources, places[rivals]),
-            mean_of_lists(self.targets, self.neighbours.of_source[self.pairs.source]),
-        )
 
 
 class StandingOut:

@@ -5,7 +5,7 @@
   method's own map of the seed, and EM that uses the seed as fixed pairs, softly or, if that is best so far, only as a
   start. The best then learns from the whole seed, so self-learning is used only where it helps. A small seed is too
   small to be split: EM uses it softly. Identical strings and numerals are not a dictionary: they are only a start.
-- *The start* (`--seed unsupervised`). EM runs roughly from the couplings (`bilex.seeds.coupling`) of more and of fewer
+- *The start* (`--seed unsupervised`). EM runs from the couplings (`bilex.seeds.coupling`) of more and of fewer
   words; the start that leads to the largest log-likelihood is used.
 - *Another start*. If the evidence of a run from a few pairs, or from none, tells that most of them are wrong, or if no
   other start led to the same pairs, EM runs from words spelt the same, and from pairs that several couplings of parts
@@ -40,7 +40,6 @@ ROUNDS = 4  # of other starts, at most
 MIN_IN_COMMON = 8  # pairs: EM does not start from fewer
 MIN_AGREEMENT = 0.1  # of a start with the others; 0.39 and 0.88 were seen where it was good, 0.003 where it was not
 MAX_SHARING = 6  # results that must share a pair, at most; there are few pairs that more have found
-TRIAL_TOLERANCE = 1e-3  # the map hardly changes after it
 
 
 @dataclass(frozen=True)
@@ -86,10 +85,8 @@ class Training:
         return fit(self.source, self.target, pairs, method, self.prior, self.context)
 
     def trial(self, method: Method, pairs: RowPairs) -> Fit:
-        """Run the method roughly, on the words of the E-step and without reporting its iterations."""
-        tolerance = max(method.stopping.tolerance, TRIAL_TOLERANCE)
-        rough = method.with_changes({"match_all": False, "tolerance": tolerance})
-        return replace(self, context=self.context.silent()).fit(rough, pairs)
+        """Run the method on the words of the E-step, without reporting its iterations."""
+        return replace(self, context=self.context.silent()).fit(method.with_changes({"match_all": False}), pairs)
 
 
 def fit_method(training: Training, seed: Seed, method: Method) -> FittedMethod:
@@ -238,7 +235,7 @@ def fit_from_elsewhere(training: Training, fitted: FittedMethod, seed: Seed, ide
 
 
 def trial_theta(training: Training, method: Method, pairs: RowPairs) -> Theta:
-    """Learn only the parameters, and those of EM roughly."""
+    """Learn only the parameters."""
     if method.self_learning:
         return training.trial(method, pairs).theta
     return Theta.from_pairs(training.source[pairs.source], training.target[pairs.target], method.map)

@@ -47,7 +47,7 @@ def refine(fit: Fit, languages: Languages, seed: RowPairs, method: Method, prior
     space, neighbours = SharedSpace.of_units(unit(words.sources), unit(words.targets), context.engine)
     context.clock.restart()
     trained = training_pairs(fit, seed, method).among_frequent(max_rank)
-    edges = gather_edges(frequent, space, neighbours, trained, method.map, context.engine, contrast=True)
+    edges = gather_edges(frequent, space, neighbours, trained, method.map, context.engine)
     context.clock.lap("candidates")
     weighed = weigh_edges(edges, prior.capacities)
     fit = replace(fit, weights=weighed.weights)

@@ -74,13 +74,6 @@ def count_weights(graph: Graph, evidence: Sequence[Measured]) -> CountedWeights:
     return CountedWeights(learn_scale(graph, total), curves, purity, deviation)
 
 
-def measure_purity(graph: Graph, evidence: Sequence[Measured]) -> tuple[float, float]:
-    """Estimate only the purity and its deviation, as `count_weights` does."""
-    counted = graph.rows < MAX_COUNTED_WORDS
-    graph, evidence = graph.where(counted), [each.where(counted) for each in evidence]
-    return estimate_purity(graph, evidence, *choose_edges(graph))
-
-
 def choose_edges(graph: Graph) -> tuple[Flags, Flags]:
     """Mark the edges that stand out most for both of their words, and those that do for neither."""
     first, other_first = heaviest_of(graph.weights, graph.rows), heaviest_of(graph.weights, graph.indices)

@@ -12,7 +12,6 @@ from bilex.numerics.rows import blocks
 from bilex.numerics.threads import single_threaded_blas
 from bilex.numerics.types import Floats, Vectors
 
-CONTRAST_STEP = 100.0  # on train words of one draw each of two pairs, 50 and 150 gain about as much
 LARGE_DIMENSION = 1024  # decompositions of larger square matrices are avoided where the pairs span few dimensions
 
 
@@ -116,20 +115,6 @@ def fit_maps(config: MapConfig, source: Vectors, target: Vectors) -> tuple[Float
     if config.kind == "cca":
         return two_sided(config, source, target)
     return (procrustes if config.kind == "orthogonal" else least_squares)(source, target), None
-
-
-def contrasting_map(source: Vectors, target: Vectors, near_source: Vectors, near_target: Vectors) -> Floats:
-    """Return a map of the source, near the identity, that draws pairs of unit rows together and their rivals apart.
-
-    One gradient step on ``Σ 2 t·s - t'·s - t·s'`` over the pairs (s, t), where t' is the mean of the targets near s and
-    s' that of the sources near t: the loss of Joulin et al. (2018).
-    """
-    gradient = np.zeros((target.shape[1], source.shape[1]))
-    with single_threaded_blas():
-        for rows in blocks(len(source)):
-            gradient += (target[rows] - near_target[rows]).T @ source[rows]  # in float32: a step need not be exact
-            gradient += target[rows].T @ (source[rows] - near_source[rows])
-    return np.asarray(np.eye(*gradient.shape) + CONTRAST_STEP / max(len(source), 1) * gradient)
 
 
 def inverse_root(moments: Floats, ridge: float) -> Floats:

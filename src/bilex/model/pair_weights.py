@@ -55,7 +55,6 @@ class CandidateEdges:
     evidence: tuple[Measured, ...]
     near: Flags  # neighbours; the others are edges only because they were asked for
     vocabularies: Vocabularies | None = None  # for endings and families
-    contrast: bool = False  # whether pairs were moved away from their rivals first
 
     @cached_property
     def margin(self) -> Measured:
@@ -100,14 +99,13 @@ class PairWeights:
     log_odds: float = 0.0
     lessons: int = 0
     endings: tuple[EndingRatios, ...] = field(default=())
-    contrast: bool = False  # as in `CandidateEdges`
 
     def summary(self) -> dict[str, Any]:
         """Return it as ``run.json`` holds it."""
         figures = {name: round(float(getattr(self, name)), 4) for name in ("purity", "deviation", "log_odds")}
         curves = {name: [round(float(nats), 4) for nats in curve] for name, curve in self.curves.items()}
         slopes = {name: round(slope, 4) for name, slope in self.slopes.items()}
-        return {**figures, "slopes": slopes, "curves": curves, "lessons": self.lessons, "contrast": self.contrast}
+        return {**figures, "slopes": slopes, "curves": curves, "lessons": self.lessons}
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +148,7 @@ def weigh_edges(edges: CandidateEdges, capacities: Capacities, dictionary: RowPa
 def weigh_counted(edges: CandidateEdges, counted: CountedWeights) -> tuple[PairWeights, Floats]:
     """Weigh edges by what was counted."""
     slopes = dict(zip(VECTOR_COLUMNS, (counted.scale, 0.0), strict=True))
-    weights = PairWeights(slopes, counted.curves, counted.purity, counted.deviation, contrast=edges.contrast)
+    weights = PairWeights(slopes, counted.curves, counted.purity, counted.deviation)
     nats = counted.scale * edges.csls
     for each in edges.evidence:
         nats = nats + each.nats(counted.curves[each.name])

@@ -112,15 +112,6 @@ def as_rows(vectors: Vectors) -> Vectors:
     return rows
 
 
-def mean_of_lists(vectors: Vectors, lists: Indices) -> Vectors:
-    """Average the rows of each list."""
-    from bilex.numerics.rows_kernel import average_lists
-
-    vectors, means = as_rows(vectors), np.empty((len(lists), vectors.shape[1]), np.float32)
-    for_each_block(len(lists), lambda rows: average_lists(vectors, lists[rows], means[rows]))
-    return means
-
-
 def weighted_mean(vectors: Vectors, weights: Floats | Indices) -> Floats:
     """Average the rows with the given weights, which are not all zero."""
     total = np.zeros(vectors.shape[1])

@@ -75,20 +75,6 @@ def divide_rows(vectors: Vectors, norms: Floats, small: float, scaled: Vectors) 
                 scaled[row, i] = vectors[row, i] / rounded
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def average_lists(vectors: Vectors, lists: Indices, means: Vectors) -> None:
-    """Write the mean of the rows of each list into `means`, in float32."""
-    size = np.float32(lists.shape[1])
-    for row in range(lists.shape[0]):
-        means[row] = np.float32(0)
-        for place in range(lists.shape[1]):
-            chosen = lists[row, place]
-            for i in range(vectors.shape[1]):
-                means[row, i] += vectors[chosen, i]
-        for i in range(vectors.shape[1]):
-            means[row, i] /= size
-
-
 @njit(cache=True, nogil=True)
 def sum_lists(rows: Floats, starts: Indices) -> Floats:
     """Sum the rows from each start to the next in the order of `np.add.reduceat`: the first, and then a block's sum.

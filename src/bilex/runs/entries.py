@@ -94,7 +94,6 @@ def weigh_candidates(
         context.engine,
         dictionary=None if known is None else known.pairs,
         extra=matched.union(prior.kept),
-        contrast=by_evidence and method.self_learning,
     )
     weighed = weigh_edges(edges, prior.capacities, None if known is None else known.pairs)
     if by_evidence:
