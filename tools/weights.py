@@ -26,7 +26,7 @@ from bilex import load
 from bilex.confidence.calibration import calibration_error
 from bilex.em.context import Context
 from bilex.em.held_out import FittedMethod, Training, fit_method
-from bilex.induction import leave_out_improbable, read_out, use_evidence
+from bilex.induction import read_out, use_evidence
 from bilex.methods import find_method
 from bilex.model.evidence import FrequencyEvidence, SpellingEvidence
 from bilex.model.theta import PairStatistics
@@ -162,7 +162,7 @@ def with_lemmas(prepared: Prepared, languages: tuple[str, str], wanted: tuple[bo
 def last_steps(training: Training, prepared: Prepared, fitted: FittedMethod) -> Run:
     """Take the last round, and read the run out."""
     learnt = use_evidence(training, fitted, prepared)
-    return leave_out_improbable(read_out(learnt, replace(training.context)), learnt.method)
+    return read_out(learnt, replace(training.context))
 
 
 def measure_all(data: Path, kept: Path, *, dev: bool) -> list[dict[str, Any]]:

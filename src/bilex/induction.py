@@ -102,20 +102,7 @@ def induce(
     run.info["seconds"] = round(time.perf_counter() - started, 3)
     if resume is not None:
         run.info["resumed_after"] = resume.iterations
-    return leave_out_improbable(run, learnt.method, complete=complete)
-
-
-def leave_out_improbable(run: Run, method: Method, *, complete: bool = False) -> Run:
-    """Return the run without entries below the method's floor.
-
-    The floor that comes with a method leaves out no word that was asked for, and is not applied if it leaves nothing;
-    one that the user sets is.
-    """
-    least, named = method.min_confidence, METHODS.get(method.name)
-    surest = np.max(run.lexicon.confidence, initial=0.0)
-    if named is not None and least == named.min_confidence and (complete or surest < least):
-        return run
-    return run.confident(least) if least else run
+    return run
 
 
 def resumable_history(
@@ -162,7 +149,7 @@ def use_evidence(training: Training, fitted: FittedMethod, prepared: Prepared) -
 
 
 def read_out(learnt: Learnt, context: Context, *, complete: bool = False) -> Run:
-    """Turn what EM learnt into a run: the shared space, the weighed candidates, the lexicon, the verdict."""
+    """Turn what EM learnt into a run: the shared space, the weighed candidates, the listed entries, the verdict."""
     engine, reporter = context.engine, context.reporter
     reporter.stage("measuring")
     space, neighbours = learnt.shared_space(engine)
@@ -177,5 +164,19 @@ def read_out(learnt: Learnt, context: Context, *, complete: bool = False) -> Run
     info["configuration"]["complete"] = complete
     run = Run(learnt.source, learnt.target, learnt.fit.theta, space, lexicon, info, candidates)
     vars(run)["entry_rows"] = entries  # so that no word is looked up
-    info["verdict"] = run.verdict.summary()
+    return leave_out_improbable(run, learnt.method, complete=complete)
+
+
+def leave_out_improbable(run: Run, method: Method, *, complete: bool = False) -> Run:
+    """Return the run without entries below the method's floor, and the verdict on the others.
+
+    The floor that comes with a method leaves out no word that was asked for, and is not applied if it leaves nothing;
+    one that the user sets is.
+    """
+    least, named = method.min_confidence, METHODS.get(method.name)
+    surest = np.max(run.lexicon.confidence, initial=0.0)
+    spared = named is not None and least == named.min_confidence and (complete or surest < least)
+    if least and not spared:
+        return run.confident(least)
+    run.info["verdict"] = run.verdict.summary()
     return run

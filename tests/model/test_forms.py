@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from bilex.model.endings import LONGEST_ENDING
 from bilex.model.forms import (
@@ -59,7 +60,9 @@ def test_a_level_looks_at_as_many_letters_as_it_says() -> None:
         assert [(numbers == numbers[0]).tolist() for numbers in column] == shared
 
 
-def test_families_are_those_of_one_word_s_candidates() -> None:
+@pytest.mark.parametrize("at_once", [1, 3, 100])
+def test_families_are_those_of_one_word_s_candidates(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bilex.model.forms.WORDS_AT_ONCE", at_once)
     rng, target = np.random.default_rng(1), Vocabulary.of(WORDS)
     rows, columns = np.repeat(np.arange(4), 6), np.tile(np.arange(6), 4)
     keep = rng.random(24) < 0.7

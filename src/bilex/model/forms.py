@@ -11,7 +11,7 @@ Vectors hardly tell the forms of a word apart, and a dictionary lists one or two
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +29,7 @@ ENDING_LEVELS = (  # the last letters of the source and of the target that are l
 LEMMA_LEVELS = tuple((letters, LONGEST_ENDING + 1) for letters in range(LONGEST_ENDING + 1))  # and if it is a lemma
 ENDING_COLUMNS = ("target ending", "both endings", "ending and lemma")
 FAMILY_COLUMNS = ("family", "of several", "shortest", "most frequent")
+WORDS_AT_ONCE = 16_384  # source words whose families are compared at a time, which bounds the memory
 OWN_LEMMA_COLUMNS = ("source lemma", "target lemma", "both lemmas")
 
 
@@ -91,17 +92,37 @@ def compare_families(scores: Floats, rows: Indices, columns: Indices, vocabulari
 
     The families of a source word are those of its own candidates. The target's rank is its column.
     """
+    found = np.empty((len(rows), len(family_columns(vocabularies))))
+    for part in parts_by_word(rows):
+        found[part] = np.column_stack([*family_figures(scores[part], rows[part], columns[part], vocabularies)])
+    return found
+
+
+def parts_by_word(rows: Indices) -> Iterator[slice]:
+    """Cut edges, in order of their source words, between two words."""
+    limits = np.arange(0, rows.max(initial=-1) + 1 + WORDS_AT_ONCE, WORDS_AT_ONCE)
+    places = np.searchsorted(rows, limits).tolist()
+    return map(slice, places[:-1], places[1:])
+
+
+def family_figures(
+    scores: Floats, rows: Indices, columns: Indices, vocabularies: Vocabularies
+) -> Iterator[Floats | Flags]:
+    """Yield the columns of `compare_families`."""
     source, target = vocabularies
     family, size = families_of(rows, columns, target)
     heaviest = np.full(size, -np.inf)
     np.maximum.at(heaviest, family, scores)
     together = np.bincount(family, np.exp(scores - heaviest[family]), size)
     several = np.bincount(family, minlength=size)[family] > 1
-    beyond = np.log(together)[family] + heaviest[family] - scores
-    flags = [several & least_of(values, family, size) for values in (target.lengths[columns], columns.astype(float))]
+    yield np.log(together)[family] + heaviest[family] - scores
+    yield several
+    for values in (target.lengths[columns], columns.astype(float)):
+        yield several & least_of(values, family, size)
     own = [side.is_lemma[places] for side, places in ((source, rows), (target, columns)) if side.is_lemma is not None]
-    both = [own[0] * own[1]] if len(own) == len(vocabularies) else []
-    return np.column_stack([beyond, several, *flags, *own, *both]).astype(np.float64)
+    yield from own
+    if len(own) == len(vocabularies):
+        yield own[0] * own[1]
 
 
 def decide_within_families(scores: Floats, nats: Floats, rows: Indices, columns: Indices, target: Vocabulary) -> Floats:
