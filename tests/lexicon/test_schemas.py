@@ -63,7 +63,11 @@ def relax_ng(path: str | Path) -> Validator:
 @pytest.mark.parametrize(
     ("form", "validators", "faults"),
     [
-        ("tei", tei, {"sense": "senses", "sourceDesc": "p", ' type="trans"': ' mood="trans"', "<orth>": "<orth at='x'>"}),
+        (
+            "tei",
+            tei,
+            {"sense": "senses", "sourceDesc": "p", ' type="trans"': ' mood="trans"', "<orth>": "<orth at='x'>"},
+        ),
         ("tbx", tbx, {"termSec": "tig", "note>": "admin>", 'id="c2"': 'id="c1"', "ed-2": "ed-1", "TBX-Core": "Core"}),
         ("dix", dix, {"<p>": "<p at='x'>", "section": "part", ' w="': ' weight="'}),
     ],

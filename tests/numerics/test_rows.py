@@ -19,6 +19,7 @@ def random_vectors(seed: int, n: int, dimension: int) -> Vectors:
 @pytest.fixture(params=[3, 8192], ids=["many blocks", "one block"])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(rows, "BLOCK", request.param)
+    monkeypatch.setattr(rows, "ROWS_OF_A_THREAD", max(request.param // 2, 1))
     return int(request.param)
 
 

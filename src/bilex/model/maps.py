@@ -9,7 +9,7 @@ import numpy as np
 
 from bilex.methods import MapConfig
 from bilex.numerics.rows import blocks
-from bilex.numerics.threads import single_threaded_blas
+from bilex.numerics.threads import for_each, single_threaded_blas
 from bilex.numerics.types import Floats, Vectors
 
 LARGE_DIMENSION = 1024  # decompositions of larger square matrices are avoided where the pairs span few dimensions
@@ -71,7 +71,7 @@ def two_sided(config: MapConfig, source: Vectors, target: Vectors) -> tuple[Floa
     if span_little(source, target) and config.reweight > 0 and not config.dewhiten:
         return two_sided_in_span(config, (x, y), ridges)
     with single_threaded_blas():
-        whiten_x, whiten_y = (inverse_root(z.T @ z / len(z), ridge) for z, ridge in zip((x, y), ridges, strict=True))
+        whiten_x, whiten_y = whitening_maps((x, y), ridges)
         left, correlations, right = decompose(whiten_x @ (x.T @ y / len(x)) @ whiten_y)
         weights = np.power(correlations, config.reweight)[:, None]
         maps = [weights * (left.T @ whiten_x), weights * (right @ whiten_y)]
@@ -79,6 +79,18 @@ def two_sided(config: MapConfig, source: Vectors, target: Vectors) -> tuple[Floa
             backs = (left.T @ root(whiten_x) @ left, right @ root(whiten_y) @ right.T)
             maps = [back @ side for back, side in zip(backs, maps, strict=True)]
     return np.asarray(maps[0][: config.dimensions]), np.asarray(maps[1][: config.dimensions])
+
+
+def whitening_maps(sides: tuple[Floats, Floats], ridges: list[float]) -> list[Floats]:
+    """Return the map that whitens each side, which take one thread each."""
+    found = [np.zeros(0)] * len(sides)
+
+    def work(place: int) -> None:
+        side = sides[place]
+        found[place] = inverse_root(side.T @ side / len(side), ridges[place])
+
+    for_each(work, range(len(sides)))
+    return found
 
 
 def decompose(matrix: Floats) -> tuple[Floats, Floats, Floats]:

@@ -11,7 +11,8 @@ from bilex.errors import BilexError
 from bilex.numerics.threads import for_each, single_threaded_blas
 from bilex.numerics.types import Floats, Indices, Vectors
 
-BLOCK = 8192
+BLOCK = 8192  # rows of a sum; another number would round differently
+ROWS_OF_A_THREAD = 2048  # rows that a thread takes at a time
 SMALL = 1e-30
 MANY_ROWS = 64
 
@@ -41,8 +42,8 @@ def for_each_product(omega: Floats, vectors: Vectors, use: Callable[[slice, Floa
 
 
 def for_each_block(count: int, work: Callable[[slice], None]) -> None:
-    """Call `work` for each block of `count` rows, on all threads."""
-    for_each(work, list(blocks(count)))
+    """Call `work` for each part of `count` rows, on all threads."""
+    for_each(work, list(blocks(count, ROWS_OF_A_THREAD)))
 
 
 def round_into(block: Vectors, numbers: Floats) -> None:
@@ -129,9 +130,10 @@ def distinct(numbers: Indices) -> Indices:
     return np.asarray(ordered[is_new])
 
 
-def blocks(n: int) -> Iterator[slice]:
-    """Cut n rows into slices of a fixed size."""
-    return (slice(start, start + BLOCK) for start in range(0, n, BLOCK))
+def blocks(n: int, size: int | None = None) -> Iterator[slice]:
+    """Cut n rows into slices of a fixed size, by default that of a sum."""
+    size = size or BLOCK
+    return (slice(start, start + size) for start in range(0, n, size))
 
 
 def with_columns(vectors: Vectors, first: Floats | float, second: Floats | float) -> Vectors:
