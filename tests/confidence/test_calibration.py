@@ -25,31 +25,33 @@ def examples(n: int, seed: int = 0) -> tuple[Floats, np.ndarray]:
 
 
 def test_the_fit_is_the_maximum_a_posteriori() -> None:
-    features, right = examples(400)
+    (features, right), weights = examples(400), np.random.default_rng(1).random(400)
     design = np.column_stack([np.ones(400), (features - START.centre) / START.spread])
     first = np.array([START.intercept, *START.coefficients])
 
     def loss(found: Floats) -> float:
         scores = np.where(right, 1, -1) * (design @ found)
-        return float(np.logaddexp(0, -scores).sum() + 50 * EXAMPLE_PRECISION / 2 * ((found - first) ** 2).sum())
+        return float(
+            (weights * np.logaddexp(0, -scores)).sum() + 50 * EXAMPLE_PRECISION / 2 * ((found - first) ** 2).sum()
+        )
 
     expected = minimize(loss, first, method="BFGS", options={"gtol": 1e-8}).x
-    found = fit_calibration(features, right, START, prior_examples=50)
+    found = fit_calibration(features, right, weights, START, prior_examples=50)
     np.testing.assert_allclose([found.intercept, *found.coefficients], expected, atol=1e-5)
 
 
 def test_no_examples_keep_the_start_and_many_override_it() -> None:
-    nothing = fit_calibration(np.empty((0, 2)), np.empty(0, bool), START, 100)
+    nothing = fit_calibration(np.empty((0, 2)), np.empty(0, bool), np.empty(0), START, 100)
     assert (nothing.intercept, *nothing.coefficients) == (START.intercept, *START.coefficients)
     features, right = examples(50_000)
-    found = fit_calibration(features, right, START, 100)
+    found = fit_calibration(features, right, np.ones(50_000), START, 100)
     np.testing.assert_allclose(found.coefficients / START.spread, [2, -1], atol=0.1)
     assert calibration_error(found.probability(features), right) < 0.02
 
 
 def test_examples_that_are_all_right_give_finite_coefficients() -> None:
     features, _ = examples(200)
-    found = fit_calibration(features, np.ones(200, bool), START, 100)
+    found = fit_calibration(features, np.ones(200, bool), np.ones(200), START, 100)
     assert np.isfinite(found.coefficients).all()
     assert (found.probability(features) > 0.8).all()
 

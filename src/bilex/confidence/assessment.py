@@ -6,7 +6,8 @@
    translation. So where a source word has one translation at most, the confidence lets others share it.
 2. *Calibration*: if the seed is a dictionary of enough words, their best edges, which were found and weighed without
    them, show how often such a posterior is right. A logistic regression on its log-odds, on those of the prior's own
-   posterior and on how rare the word is starts from the confidence itself.
+   posterior and on how rare the word is starts from the confidence itself. A word whose listed translations all lack
+   vectors counts as an example of a wrong one, but half.
 
 No coefficient is shipped. `docs/confidence.md` explains each step and shows how well calibrated the result is.
 """
@@ -30,6 +31,7 @@ from bilex.numerics.types import Floats, Indices
 MIN_POSTERIOR = 1e-5  # posteriors are clipped to [MIN_POSTERIOR, 1 - MIN_POSTERIOR]
 PRIOR_EXAMPLES = 10.0  # examples that the posterior itself counts for
 MIN_EXAMPLES = 200  # words of a dictionary; fewer cannot calibrate
+UNANSWERED_WEIGHT = 0.5  # of a word whose listed translations lack vectors: others may be right and not be listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +63,9 @@ def assess_edges(
     best = best[best >= 0]
     features = features_of(confidence, worthwhile_posterior(graph, capacities), graph.rows)
     right = np.isin(graph.keys[best], known.pairs.keys(graph.n_targets))
-    error = calibration_error(held_out_confidence(features[best], right), right)
-    calibration = fit_calibration(features[best], right, IDENTITY, PRIOR_EXAMPLES)
+    weights = np.where(np.isin(graph.rows[best], known.pairs.source), 1.0, UNANSWERED_WEIGHT)
+    error = calibration_error(held_out_confidence(features[best], right, weights), right)
+    calibration = fit_calibration(features[best], right, weights, IDENTITY, PRIOR_EXAMPLES)
     about = {"calibrated_on": "held-out seed words", "examples": len(best), "held_out_error": round(error, 4)}
     return calibration.probability(features), about
 
@@ -82,10 +85,10 @@ def features_of(confidence: Floats, posterior: Floats, rows: Indices) -> Floats:
     return np.column_stack([*log_odds_of(clipped), np.log1p(rows)])
 
 
-def held_out_confidence(features: Floats, right: NDArray[np.bool_]) -> Floats:
+def held_out_confidence(features: Floats, right: NDArray[np.bool_], weights: Floats) -> Floats:
     """Return the confidence of each example under a calibration fitted to the other half of the examples."""
     half, found = np.arange(len(right)) % 2 == 0, np.empty(len(right))
     for tested in (half, ~half):
-        fitted = fit_calibration(features[~tested], right[~tested], IDENTITY, PRIOR_EXAMPLES)
+        fitted = fit_calibration(features[~tested], right[~tested], weights[~tested], IDENTITY, PRIOR_EXAMPLES)
         found[tested] = fitted.probability(features[tested])
     return found

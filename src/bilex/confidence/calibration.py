@@ -35,16 +35,19 @@ class Calibration:
 
 
 def fit_calibration(
-    features: Floats, right: NDArray[np.bool_], start: Calibration, prior_examples: float
+    features: Floats, right: NDArray[np.bool_], weights: Floats, start: Calibration, prior_examples: float
 ) -> Calibration:
-    """Fit a calibration to labelled examples by Newton's method; `start` counts for `prior_examples` of them."""
+    """Fit a calibration to labelled and weighted examples by Newton's method.
+
+    `start` counts for `prior_examples` of weight 1.
+    """
     design = np.column_stack([np.ones(len(features)), (features - start.centre) / start.spread])
     first = np.concatenate([[start.intercept], start.coefficients])
     precision, found = prior_examples * EXAMPLE_PRECISION, first.copy()
     for _ in range(MAX_NEWTON_STEPS):
         chance = 1 / (1 + np.exp(-np.clip(design @ found, -EXTREME_LOG_ODDS, EXTREME_LOG_ODDS)))
-        slope = design.T @ (right - chance) - precision * (found - first)
-        curvature = (design * (chance * (1 - chance))[:, None]).T @ design + precision * np.eye(len(found))
+        slope = design.T @ (weights * (right - chance)) - precision * (found - first)
+        curvature = (design * (weights * chance * (1 - chance))[:, None]).T @ design + precision * np.eye(len(found))
         step = np.linalg.solve(curvature, slope)
         found = found + step / max(1.0, float(np.abs(step).max()))  # at most 1 at a time, so that it cannot overshoot
         if np.abs(step).max() < 1e-9:
