@@ -7,11 +7,12 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from bilex.confidence.figures import induced_pairs
@@ -104,16 +105,23 @@ def render_alignment(aligned: Alignment, moved: Sequence[MovedWord], info: Mappi
 
 def render(template: str, **values: Any) -> str:
     """Return a page from a template that escapes everything and raises on an undefined name."""
+    page, style = read_template(template)
+    style_hash = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
+    return page.render(values, style=style, style_hash=style_hash)
+
+
+@cache  # to compile it takes longer than to fill it in
+def read_template(name: str) -> tuple[Template, str]:
+    """Read a template and the style sheet."""
     chart, page, style = (
-        (files("bilex.report") / name).read_text("utf-8") for name in ("chart.html", template, "style.css")
+        (files("bilex.report") / each).read_text("utf-8") for each in ("chart.html", name, "style.css")
     )
     made = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=finalize
     )
     made.filters.update(visible=make_visible, number=format_number, percent=format_percent, code=mark_code)
     made.filters["file_name"] = reproduce.without_folders
-    style_hash = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
-    return made.from_string(chart + page).render(values, style=style, style_hash=style_hash)
+    return made.from_string(chart + page), style
 
 
 def mark_code(sentence: str) -> Markup:
