@@ -197,6 +197,7 @@ def test_every_option_can_be_written(tmp_path: Path) -> None:
         "prior = '1:1'\nprior = '2:2'",
         "candidates = " + "[" * 100_000,
         b"name = '\xff'",
+        "max_rank = 0x" + "f" * 5000,
     ],
     ids=lambda text: repr(text)[:30],
 )

@@ -85,6 +85,24 @@ def test_a_current_folder_that_was_removed(bilex: Bilex, work: Path, monkeypatch
     assert_error_line(bilex("induce", source, target, "-o", "new", "--quiet"), "current folder")
 
 
+def test_no_folder_for_temporary_files(bilex: Bilex, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose disk is read-only; the current folder is not to blame."""
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tempfile._candidate_tempdir_list", list)
+    assert_error_line(bilex("export", made / "run", "-o", "/dev/null"), "TMPDIR")
+
+
+def test_no_more_threads(bilex: Bilex, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container with a limit, or under ``ulimit -u``."""
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    induce = ("induce", work / "src.vec", work / "trg.vec", "-o", work / "new", "--quiet")
+    assert_error_line(bilex(*induce), "BILEX_THREADS")
+
+
 def test_streams_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("stdin", "stdout", "stderr"):
         monkeypatch.setattr(sys, name, None)

@@ -65,7 +65,7 @@ def test_folder_that_does_not_exist(tmp_path: Path) -> None:
 
 def test_a_folder_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    with pytest.raises(BilexError):
+    with pytest.raises(BilexError, match="is a folder"):
         atomic_write_text(tmp_path / "a", "")
     assert list(tmp_path.iterdir()) == [tmp_path / "a"]
 

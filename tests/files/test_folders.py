@@ -155,14 +155,15 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 
-def test_permissions_are_those_of_any_new_folder_or_of_the_old_one(place: Path) -> None:
-    mask = os.umask(0o077)
+@pytest.mark.parametrize("masked", [0o077, 0o027])
+def test_permissions_are_those_of_any_new_folder_or_of_the_old_one(place: Path, masked: int) -> None:
+    mask = os.umask(masked)
     try:
         with new_folder(place.parent / "new") as folder:
             replace_folder(folder, place.parent / "new")
     finally:
         os.umask(mask)
-    assert (place.parent / "new").stat().st_mode & 0o777 == 0o700
+    assert (place.parent / "new").stat().st_mode & 0o777 == 0o777 & ~masked
     place.chmod(0o750)
     with new_folder(place) as folder:
         replace_folder(folder, place)

@@ -21,12 +21,12 @@ def test_asked_for(asked: str, threads: int, monkeypatch: pytest.MonkeyPatch) ->
     assert LocalEngine().threads == threads
 
 
-@pytest.mark.parametrize("asked", ["0", "-1", "two", "1.5", "²", " "])
+@pytest.mark.parametrize("asked", ["0", "-1", "two", "1.5", "²", " ", "9" * 5000])
 def test_bad_values_are_named(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BILEX_THREADS", asked)
     with pytest.raises(BilexError, match="BILEX_THREADS") as caught:
         thread_count()
-    assert repr(asked) in str(caught.value)
+    assert repr(asked[:50]) in str(caught.value)
     assert "whole number" in str(caught.value)
 
 

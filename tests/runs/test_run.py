@@ -281,6 +281,19 @@ def test_what_appears_in_the_place_during_the_run_is_kept(run: bilex.Run, tmp_pa
     assert contents(tmp_path) == {"new/thesis.tex": b"years of work"}
 
 
+def test_a_run_that_appears_in_the_place_is_replaced_only_with_force(run: bilex.Run, tmp_path: Path) -> None:
+    """Another may be moved there, or be written where the system has no locks."""
+    make_small_run().save(tmp_path / "other")
+    other = contents(tmp_path / "other")
+    with pytest.raises(BilexError, match="meanwhile"), run_directory(tmp_path / "new") as folder:
+        run.write(folder)
+        (tmp_path / "other").rename(tmp_path / "new")
+    assert contents(tmp_path) == {f"new/{name}": content for name, content in other.items()}
+    with run_directory(tmp_path / "new", force=True):
+        pass
+    assert contents(tmp_path) == {}
+
+
 @pytest.mark.parametrize("name", ["lexicon.tsv", "run.json", "review.sqlite", "checkpoint.safetensors", "new.tsv"])
 def test_nothing_else_is_written_into_a_run(run: bilex.Run, saved: Path, name: str) -> None:
     """Not by the report, an export or a sweep, and not through a link."""

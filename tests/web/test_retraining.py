@@ -200,6 +200,22 @@ def test_a_failure_is_reported(client: TestClient, explorer: Explorer, folder: P
     assert "damaged" in state["error"]
 
 
+def test_a_system_without_room_for_a_process(
+    client: TestClient, explorer: Explorer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container with a limit; the name of the next run stays free."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    review_three(explorer)
+    monkeypatch.setattr("bilex.web.retraining.Popen", refuse)
+    answer = client.post("/api/retrain/start", json={})
+    assert (answer.status_code, client.get("/api/retrain").json()) == (400, {"state": "idle"})
+    assert "temporarily unavailable" in answer.json()["error"]
+    assert not folder.with_name("run-2").exists()
+
+
 def test_closing_the_server_stops_it(client: TestClient, explorer: Explorer, folder: Path) -> None:
     review_three(explorer)
     client.post("/api/retrain/start", json={})

@@ -162,12 +162,16 @@ def report_error(error: BaseException) -> int:
         case BrokenPipeError():  # the reader of our output went away, as `head` does
             discard_output()
             return ERROR
+        case FileNotFoundError(strerror=str(reason)) if "temporary directory" in reason:
+            message = "no folder for temporary files can be written to; set TMPDIR to one"
         case FileNotFoundError(filename=None):  # of the path that another one is relative to
             message = "the current folder does not exist any more; change to another one"
         case OSError():
             message = f"{error.filename or 'output'}: {error.strerror or error}{exit_message.after_error()}"
         case MemoryError():
             message = f"out of memory; read fewer words with --limit{exit_message.after_error()}"
+        case RuntimeError() if "start new thread" in str(error):  # ulimit -u, or the limit of a container
+            message = f"the system allows no more threads; use fewer, with BILEX_THREADS=1{exit_message.after_error()}"
         case ImportError():
             about = " ".join(str(error).split())[-200:]
             message = f"a package cannot be loaded ({about}); allow more memory (ulimit -v), or install bilex again"

@@ -28,6 +28,8 @@ def atomic_path(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
     named = output_path(path)
     streamed = is_stream(named)
     place = named if streamed else Path(os.path.realpath(named))
+    if place.is_dir():
+        raise BilexError(f"{named}: is a folder; name a file in it")
     if place.is_block_device():
         raise BilexError(f"{named}: is a disk, which would be destroyed; choose a file")
     if replace and not streamed:

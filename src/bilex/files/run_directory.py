@@ -85,7 +85,9 @@ def run_directory(
             error.args = (str(error).replace(str(folder), str(named)),)
             raise
         try:
-            check(place)  # again: the run took its time
+            taken = check(place) and {path.name for path in place.iterdir()} != {CHECKPOINT}  # again, hours later
+            if taken and not force:
+                raise BilexError(f"{named}: another run was put there meanwhile; choose another place with -o")
             replace_folder(folder, place)
         except OSError as error:
             raise BilexError(f"{named}: cannot be written ({error.strerror or error}); check the disk") from error

@@ -193,7 +193,9 @@ def read_toml(path: str | os.PathLike[str], remedy: str = "correct it") -> dict[
     if len(content) > MAX_TOML_BYTES:
         raise InputError(path, f"it is longer than {MAX_TOML_BYTES:,} bytes", WRONG_FILE)
     try:
-        return tomllib.loads(content.decode("utf-8-sig"))
+        table = tomllib.loads(content.decode("utf-8-sig"))
+        repr(table)  # fails at a hexadecimal number that is too long for an error to name it
+        return table
     except UnicodeDecodeError:
         raise InputError(path, "this is not UTF-8", "convert it, e.g. with iconv") from None
     except (ValueError, RecursionError) as error:  # also a number with thousands of digits

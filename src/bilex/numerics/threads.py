@@ -20,14 +20,15 @@ from bilex.errors import BilexError
 
 Piece = TypeVar("Piece")
 BLAS_BUFFER = 33 << 20  # bytes for each thread
+MAX_THREAD_DIGITS = 6
 
 
 def thread_count() -> int:
     """Return the number of worker threads: ``BILEX_THREADS``, or the cores this process may use."""
     requested = os.environ.get("BILEX_THREADS", "")
     if requested:
-        if not requested.isdecimal() or int(requested) < 1:
-            raise BilexError(f"BILEX_THREADS is {requested!r}; set it to a whole number from 1 up, or unset it")
+        if not requested.isdecimal() or len(requested) > MAX_THREAD_DIGITS or int(requested) < 1:
+            raise BilexError(f"BILEX_THREADS is {requested[:50]!r}; set it to a whole number from 1 up, or unset it")
         return int(requested)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

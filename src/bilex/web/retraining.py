@@ -72,7 +72,11 @@ class Retraining:
             self._opened, self._place = None, claim_next_run(folder)
             place = self._place
             command = [sys.executable, "-m", "bilex.web.retraining", str(folder), str(place)]
-            self._process = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)
+            try:
+                self._process = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)
+            except OSError as error:
+                self._release()
+                raise BilexError(f"no process can be started ({error.strerror}); close other programs") from None
             self._state = {"state": "running", "run": place.name, "stage": "reading", "done": 0.0}
             threading.Thread(target=self._follow, args=(self._process, place), daemon=True).start()
             return dict(self._state)
