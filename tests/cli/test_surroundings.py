@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -114,15 +115,53 @@ def test_streams_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_data_is_utf_8_in_every_locale(made: Path) -> None:
-    done = subprocess.run(
-        [*COMMAND, "translate", str(made / "run"), "s1", "é", "--json"],
-        env=environment(LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", PYTHONIOENCODING="ascii"),
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["translations"]["s1"]
+    code = "from bilex.cli.terminal import echo, open_streams; open_streams(); echo('\\xe9')"
+    translate = [*COMMAND, "translate", str(made / "run"), "s1", "é", "--json"]
+    for command, printed in ((translate, b'"s1"'), ([sys.executable, "-c", code], "é\n".encode())):
+        done = subprocess.run(
+            command,
+            env=environment(LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", PYTHONIOENCODING="latin-1"),
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert printed in done.stdout
+
+
+COMMANDS_IN_A_LOCALE = """
+import locale, sys
+locale.setlocale(locale.LC_ALL, sys.argv[1])
+print(f"{1.5:n}", file=sys.stderr)
+from bilex import cli
+run, gold = sys.argv[2:]
+for command in (["translate", run, "s1"], ["export", run], ["evaluate", run, gold, "--json"], ["hubness", run]):
+    assert cli.run(command) == 0
+cli.run(["induce", "src.vec", "trg.vec", "-o", run + "2", "--quiet", "--seed", gold])
+print(open(run + "2/lexicon.tsv").read())
+"""
+
+
+def test_a_locale_with_decimal_commas_changes_no_number(work: Path, tmp_path: Path) -> None:
+    """Python takes it over only if a program asks for it, as one that uses bilex may do."""
+    compile_locale = ["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "comma")]
+    if shutil.which("localedef") is None or subprocess.run(compile_locale, capture_output=True, check=False).returncode:
+        pytest.skip("no such locale can be made here; apt install locales")
+    outputs = []
+    for name, number in (("C", "1.5\n"), ("comma", "1,5\n")):
+        done = subprocess.run(
+            [sys.executable, "-c", COMMANDS_IN_A_LOCALE, name, "run", "gold.txt"],
+            env=environment(LOCPATH=str(tmp_path)),
+            cwd=work,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        assert done.stderr.startswith(number)
+        outputs.append(done.stdout)
+        shutil.rmtree(work / "run2")
+    assert outputs[0] == outputs[1]
 
 
 def test_where_the_system_has_fewer_functions(bilex: Bilex, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
