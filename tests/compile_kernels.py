@@ -6,6 +6,8 @@ that a test starts, would compile the same kernels at the same time.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import sys
 import tempfile
 from pathlib import Path
@@ -21,9 +23,13 @@ def main() -> int:
         source, target = (
             str(write_vec(Path(name, f"{side.name}.vec"), side)) for side in (languages.source, languages.target)
         )
-        methods = ("ruder2018", "sinkhorn", "bilex")
-        options = [("--quiet", "-o", str(Path(name, method)), "--method", method) for method in methods]
-        codes = {cli.run(["induce", source, target, *each]) for each in options}
+        gold = Path(name, "gold.txt")
+        gold.write_text("".join(f"{one}\t{other}\n" for one, other in languages.gold), "utf-8")
+        runs = {method: str(Path(name, method)) for method in ("ruder2018", "sinkhorn", "bilex")}
+        codes = {cli.run(["induce", source, target, "-q", "-o", run, "--method", each]) for each, run in runs.items()}
+        codes.add(cli.run(["induce", source, target, "-q", "-o", runs["bilex"], "--force", "--seed", str(gold)]))
+        with contextlib.redirect_stdout(io.StringIO()):
+            codes.add(cli.run(["evaluate", runs["bilex"], str(gold), "--retrieval", "csls"]))
         return 0 if codes <= {0, 3} else 1  # so few words may well fail
 
 

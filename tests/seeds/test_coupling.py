@@ -51,11 +51,11 @@ def test_uninformative_vectors_still_have_a_pair(vectors: np.ndarray) -> None:
 
 def test_it_does_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bilex.seeds.coupling.BLOCK_ROWS", 64)
-    source, target, _ = views(200, noise=0.5)
+    source, target, _ = views(130, noise=0.5)
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("BILEX_THREADS", threads)
-        found.append([part.tolist() for part in couple(source, target, 200)])
+        found.append([part.tolist() for part in couple(source, target, 130)])
     assert found[0] == found[1]
 
 
