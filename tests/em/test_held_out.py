@@ -34,7 +34,7 @@ def languages() -> Languages:
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(held_out, "MIN_WORDS_TO_SPLIT", 40)
-    monkeypatch.setattr(coupling, "COUPLINGS", 4)
+    monkeypatch.setattr(coupling, "COUPLINGS", 3)
 
 
 def some_gold(languages: Languages, n: int) -> list[tuple[str, str]]:
