@@ -87,7 +87,7 @@ def features_of(confidence: Floats, posterior: Floats, rows: Indices) -> Floats:
 
 def held_out_confidence(features: Floats, right: NDArray[np.bool_], weights: Floats) -> Floats:
     """Return the confidence of each example under a calibration fitted to the other half of the examples."""
-    half, found = np.arange(len(right)) % 2 == 0, np.empty(len(right))
+    half, found = np.arange(len(right)) % 2 > 0, np.empty(len(right))
     for tested in (half, ~half):
         fitted = fit_calibration(features[~tested], right[~tested], weights[~tested], IDENTITY, PRIOR_EXAMPLES)
         found[tested] = fitted.probability(features[tested])
