@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from bilex import cli
+from bilex.cli.induce import Job, checkpoint_writer
+from bilex.cli.interrupts import exit_message
 from bilex.files.ownership import CHECKPOINT
+from bilex.methods import METHODS
 from bilex.runs import checkpoints
 from tests.cli.helpers import Bilex, assert_error_line, contents
 
@@ -126,6 +129,31 @@ def test_options_that_change_nothing_are_accepted(halted: Path, bilex: Bilex) ->
     assert bilex("induce", "--resume", "new", *same, "--threads", "1", "--no-report", "-q").code == 0
     assert (halted / "new/lexicon.tsv").read_bytes() == (halted / "whole/lexicon.tsv").read_bytes()
     assert not (halted / "new/report.html").exists()
+
+
+def test_a_cluster_that_only_the_checkpoint_names_is_not_used(
+    halted: Path, bilex: Bilex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may come from a stranger, and a scheduler can run code in its clients."""
+    checkpoint = checkpoints.read_checkpoint(halted / "new")
+    command = {**checkpoint.command, "engine": "dask=tcp://cluster.invalid:8786"}
+    checkpoints.write_checkpoint(replace(checkpoint, command=command), halted / "new", halted)
+    monkeypatch.setattr("bilex.search.dask.DaskEngine.__enter__", lambda _: pytest.fail("it was called"))
+    before = contents(halted)
+    assert_error_line(bilex("induce", "--resume", "new", "-q"), "--engine dask=tcp://cluster.invalid:8786", code=2)
+    assert contents(halted) == before
+    assert bilex("induce", "--resume", "new", "-q", "--engine", "local").code == 0
+    assert (halted / "new/lexicon.tsv").read_bytes() == (halted / "whole/lexicon.tsv").read_bytes()
+
+
+def test_the_way_to_resume_names_the_cluster(tmp_path: Path) -> None:
+    exit_message.reset()
+    (tmp_path / CHECKPOINT).touch()
+    engine = "dask=tcp://cluster.invalid:8786"
+    job = Job("a.vec", "b.vec", "identical", METHODS["bilex"], 10, False, engine, True, None, [], ".")
+    checkpoint_writer(job, str(tmp_path), tmp_path, resumed=True)
+    assert f"--engine {engine}`" in exit_message.for_interrupt()
+    exit_message.reset()
 
 
 def test_an_old_run_stays_until_the_new_one_is_whole(halted: Path, bilex: Bilex) -> None:

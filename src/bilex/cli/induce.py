@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 LARGE_SEED_BYTES = 8000  # about 500 words, from which on several uses of a dictionary are tried
 BAD_VERDICT = 3  # the exit code of a run that is complete, but not to be trusted
 PATHS = ("src", "trg", "seed", "folder")
+CLUSTER = "dask="  # and the address of its scheduler
 # With --resume these may be given again; they do not change the lexicon.
 REPLACEABLE = ("src", "trg", "seed", "engine", "report", "threads", "strict", "force")
 
@@ -178,6 +179,9 @@ def old_job(context: click.Context, run: str, checkpoint: Checkpoint) -> Job:
             raise click.UsageError(
                 f"{parameter.opts[-1]} is {before[name]} in the interrupted run; leave it out", context
             )
+    if job.engine.startswith(CLUSTER) and not shared.is_given(context, "engine"):  # whoever runs it could run code here
+        problem = f"the interrupted run used --engine {job.engine}; give it again if you trust it, or another"
+        raise click.UsageError(problem, context)
     changes: dict[str, Any] = {}
     for name in ("src", "trg", "seed"):  # from here, or as the first command meant it
         path = getattr(job, name)
@@ -232,7 +236,8 @@ def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> 
     from bilex.files.ownership import CHECKPOINT
     from bilex.runs.checkpoints import write_checkpoint
 
-    run, how_to_resume = Path(place).resolve(), f"go on with `bilex induce --resume {quote(place)}`"
+    engine = f" --engine {quote(job.engine)}" if job.engine.startswith(CLUSTER) else ""
+    run, how_to_resume = Path(place).resolve(), f"go on with `bilex induce --resume {quote(place)}{engine}`"
     if resumed:
         exit_message.set_checkpoint(run / CHECKPOINT, how_to_resume, written=False)
 
