@@ -62,7 +62,7 @@ def tables(draw: st.DrawFn) -> list[Row]:
     return [(word, ["1", *numbers]) for word, numbers in rows]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(
     rows=tables(),
     separator=st.sampled_from([" ", "\t", "  "]),
