@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -16,8 +16,10 @@ from bilex.induction import induce, learn
 from bilex.matching.graph import RowPairs
 from bilex.methods import METHODS, Method
 from bilex.model.theta import Theta
+from bilex.numerics.types import Vectors
 from bilex.runs.entries import Learnt
 from bilex.runs.prepared import prepare
+from bilex.search.engine import Neighbours
 from bilex.search.local import LocalEngine
 from bilex.seeds import coupling
 from tests.languages import Languages, make_languages
@@ -44,6 +46,26 @@ def some_gold(languages: Languages, n: int) -> list[tuple[str, str]]:
 def fitted(languages: Languages, seed: object, method: Method = DEFAULT) -> Learnt:
     prepared = prepare(languages.source, languages.target, seed, method)  # type: ignore[arg-type]
     return learn(prepared, Context(ENGINE))
+
+
+@dataclass(frozen=True)
+class CountingEngine(LocalEngine):
+    """Counts the words that it is asked about."""
+
+    asked: list[int] = field(default_factory=list)
+
+    def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
+        """Count and search."""
+        self.asked.append(len(queries))
+        return super().top_k(queries, targets, k)
+
+
+def test_where_only_one_side_is_mapped_words_that_hardly_moved_are_not_searched_again(languages: Languages) -> None:
+    engine = CountingEngine()
+    prepared = prepare(languages.source, languages.target, some_gold(languages, 20), METHODS["ruder2018"])
+    iterations = len(learn(prepared, Context(engine)).fit.iterations)
+    assert engine.asked[:2] == [len(languages.source)] * 2
+    assert iterations > 2 and sum(engine.asked[2:]) < len(languages.source)
 
 
 def test_a_split_keeps_the_translations_of_a_word_together() -> None:
