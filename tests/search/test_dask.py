@@ -192,9 +192,12 @@ def test_what_others_have_beaten_does_not_travel() -> None:
     assert of_queries.indices.tobytes() == everything[0].indices.tobytes()
 
 
-def test_targets_are_sent_again_if_the_last_worker_died_before_it_had_them(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("failure", [ValueError("Can not use replicate to delete data"), KeyError("tcp://127.0.0.1:1")])
+def test_targets_are_sent_again_if_the_last_worker_died_before_it_had_them(
+    monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
     with DaskEngine(threads=1) as engine:
-        scatter, failures = engine._connect().scatter, [ValueError("Can not use replicate to delete data")]
+        scatter, failures = engine._connect().scatter, [failure]
 
         def send(*arguments: Any, **options: Any) -> Any:
             if failures:

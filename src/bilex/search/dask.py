@@ -199,7 +199,7 @@ class DaskEngine:
             self.sent += 1
             try:
                 held = self._client.scatter([np.ascontiguousarray(targets)], broadcast=True, hash=False)[0]
-            except ValueError as error:  # "cannot replicate": the last worker died before it was copied
+            except (ValueError, KeyError) as error:  # the worker died before or while it took them
                 raise TimeoutError("no Dask worker is left to take the targets") from error
         self._held[key] = held  # the last used comes last
         while len(self._held) > MAX_HELD_TARGETS:
