@@ -172,7 +172,12 @@ def wait(client: TestClient) -> Any:
     raise AssertionError(state)
 
 
-def test_retraining_in_the_background(client: TestClient, explorer: Explorer, folder: Path) -> None:
+def test_retraining_in_the_background(
+    client: TestClient, explorer: Explorer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by the code of the folder that the explorer was started in, which may be a stranger's."""
+    monkeypatch.chdir(folder.parent)
+    Path("numpy.py").write_text("open('ran', 'x')")
     assert client.get("/api/retrain").json() == {"state": "idle"}
     assert client.post("/api/retrain/start", json={}).status_code == 400  # nothing is reviewed yet
     asked = review_three(explorer)
@@ -188,6 +193,7 @@ def test_retraining_in_the_background(client: TestClient, explorer: Explorer, fo
     assert len(state["expected"]) == 2
     assert (folder.with_name("run-2") / "lexicon.tsv").is_file()
     assert client.post("/api/retrain/open", json={}).json()["address"].startswith("http://127.0.0.1:")
+    assert not Path("ran").exists()
     assert not list(folder.parent.glob(".*"))
 
 

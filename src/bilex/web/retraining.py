@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 MAX_LISTED_CHANGES = 500
 MAX_END = 5  # seconds that a process may take to end
-EXPLORE = ("-m", "bilex", "explore", "--no-browser", "--port", "0", "-q")
+MODULE = (sys.executable, "-P", "-m")  # -P: a numpy.py in the current folder, perhaps a stranger's, is not run
+EXPLORE = (*MODULE, "bilex", "explore", "--no-browser", "--port", "0", "-q")
 
 
 class Retraining:
@@ -71,7 +72,7 @@ class Retraining:
             folder = self.explorer.folder.resolve()
             self._opened, self._place = None, claim_next_run(folder)
             place = self._place
-            command = [sys.executable, "-m", "bilex.web.retraining", str(folder), str(place)]
+            command = [*MODULE, "bilex.web.retraining", str(folder), str(place)]
             try:
                 self._process = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, start_new_session=True)
             except OSError as error:
@@ -87,7 +88,7 @@ class Retraining:
             if self._state["state"] != "done" or self._place is None:
                 raise BilexError("there is no new run to open; learn again first")
             if self._opened is None or self._opened.poll() is not None:
-                command = [sys.executable, *EXPLORE, str(self._place)]
+                command = [*EXPLORE, str(self._place)]
                 self._opened = Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
                 assert self._opened.stdout is not None
                 self._address = self._opened.stdout.readline().decode().strip()
