@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bilex.errors import BilexError
 from bilex.numerics.rows import apply, unit
+from bilex.numerics.types import Indices, Vectors
 from bilex.search.local import LocalEngine
 from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
 from tests import oracles
@@ -64,6 +65,19 @@ def test_search_rank_and_scores_agree_with_the_full_matrix(
     ranks = space.rank(rows, chosen, retrieval, ENGINE)
     assert ranks.tolist() == [order[row].tolist().index(column) + 1 for row, column in zip(rows, chosen, strict=True)]
     np.testing.assert_allclose(space.scores(rows, chosen, retrieval), scores[rows, chosen], atol=1e-5)
+
+
+class NoRanks(LocalEngine):
+    """Fails where it is asked for ranks."""
+
+    def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
+        """Fail."""
+        raise AssertionError(f"{len(queries)} rows were not ranked by their lists")
+
+
+def test_the_ranks_of_the_nearest_targets_need_no_search() -> None:
+    space = make_space(200, 150)
+    assert (space.rank(np.arange(200), space.source_nearest, "nn", NoRanks()) == 1).all()
 
 
 def test_the_inverted_softmax_does_not_depend_on_blocks_or_threads(monkeypatch: pytest.MonkeyPatch) -> None:
