@@ -74,6 +74,22 @@ def test_a_setting_that_numba_refuses_is_an_error_of_the_user() -> None:
     assert done.stdout == "1\n"
 
 
+@pytest.mark.parametrize(("content", "printed"), [("cache_dir: of-a-stranger", "''"), ("a: [", "numba cannot start")])
+def test_settings_in_the_current_folder_are_not_used(tmp_path: Path, content: str, printed: str) -> None:
+    """They could name a cache, and to read one runs code."""
+    pytest.importorskip("yaml")
+    (tmp_path / ".numba_config.yaml").write_text(content)
+    code = (
+        "from bilex.errors import BilexError\ntry:\n from bilex.numerics.compilation import config\n"
+        " print(repr(config.CACHE_DIR))\nexcept BilexError as error:\n print(error)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(printed)
+
+
 def test_a_kept_kernel_needs_none_of_what_numba_compiles_with() -> None:
     """Half a second in every process; numba's functions of arrays, such as ``max()``, would need it."""
     use = (

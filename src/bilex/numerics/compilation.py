@@ -1,6 +1,7 @@
 """Compile kernels with numba, and keep them on the disk where that is possible."""
 
 import contextlib
+import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -12,6 +13,7 @@ from bilex.numerics.threads import check_address_space
 # kernels take numba from here, for its errors
 __all__ = ["cgutils", "config", "intrinsic", "njit", "target_features", "types"]
 
+is_first = "numba" not in sys.modules
 check_address_space(400 << 20)  # numba with LLVM, and SciPy's BLAS where it is installed
 try:
     import numba
@@ -20,9 +22,13 @@ try:
     from numba.core.registry import cpu_target
     from numba.core.runtime import rtsys
     from numba.extending import intrinsic
-except (ValueError, OSError, ImportError) as error:  # it reads its variables when it is imported; or ulimit -v
+except Exception as error:  # it reads its settings when it is imported; or ulimit -v
     problem = f"numba cannot start ({' '.join(str(error).split())[:100]})"
-    raise BilexError(f"{problem}; correct its settings in the environment (NUMBA_...), or allow more memory") from None
+    remedy = "correct its settings (NUMBA_... in the environment, .numba_config.yaml), or allow more memory"
+    raise BilexError(f"{problem}; {remedy}") from None
+if is_first:  # a .numba_config.yaml of the current folder may name a cache, and to read one runs code
+    config._config_fname = ""
+    config.reload_config()
 
 compiled: list[Any] = []  # the caches of the kernels that this process had to compile
 
