@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from scipy import stats
+import scipy
 
 from bilex import cli
 from tests.cli.helpers import Bilex, assert_error_line
@@ -41,7 +41,7 @@ def test_json(bilex: Bilex, work: Path, weak: Path) -> None:
     assert figures["covered_a"] == figures["queries"] > figures["covered_b"] == figures["compared"]
     assert figures["left_out"] == figures["queries"] - figures["compared"]
     only = figures["only_a"], figures["only_b"]
-    assert figures["p_value"] == pytest.approx(stats.binomtest(only[0], sum(only)).pvalue)
+    assert figures["p_value"] == pytest.approx(scipy.stats.binomtest(only[0], sum(only)).pvalue)
     words = figures["words"]
     assert tuple(sum(word["right"] == side for word in words) for side in "AB") == only
     assert all(word["a"] != word["b"] and word["right"] in ("A", "B", "both") for word in words)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import skew, spearmanr
+import scipy
 
 from bilex.confidence.figures import (
     InducedPairs,
@@ -39,7 +39,7 @@ def test_figures_agree_with_their_definitions(good_run: Run) -> None:
     agreement = good_run.info["configuration"]["seed"]["agreement"]
     assert found.seed_near == agreement["near"] / agreement["words"]
     counts = [np.bincount(of_source, minlength=sizes[1]), np.bincount(of_target, minlength=sizes[0])]
-    assert found.hubness == pytest.approx(max(map(skew, counts)))
+    assert found.hubness == pytest.approx(max(map(scipy.stats.skew, counts)))
     assert found.largest_hub == max(each.max() / each.sum() for each in counts)
     assert found.ordered and not found.measured
 
@@ -56,7 +56,7 @@ def test_figures_of_other_runs(good_run: Run, languages: Languages) -> None:
     assert (found.seen, found.ordered) == ((200, 586), False)
     near = run.space.source_nearest, run.space.target_nearest
     counts = np.bincount(near[0], minlength=586), np.bincount(near[1], minlength=200)
-    assert found.hubness == pytest.approx(max(map(skew, counts)))
+    assert found.hubness == pytest.approx(max(map(scipy.stats.skew, counts)))
 
 
 def test_nearest_neighbours_are_counted_among_frequent_words() -> None:
@@ -150,10 +150,10 @@ def test_rank_correlation_needs_enough_different_values() -> None:
     rng = np.random.default_rng(0)
     rows = rng.integers(50, size=200)
     columns = rows // 2 + rng.integers(20, size=200)
-    assert rank_correlation(rows, columns) == pytest.approx(spearmanr(rows, columns)[0])
+    assert rank_correlation(rows, columns) == pytest.approx(scipy.stats.spearmanr(rows, columns)[0])
     assert rank_correlation(rows[:30], columns[:30]) is not None
     assert rank_correlation(rows[:29], columns[:29]) is None
-    assert rank_correlation(rows % 2, columns) == pytest.approx(spearmanr(rows % 2, columns)[0])
-    assert rank_correlation(rows, columns % 2) == pytest.approx(spearmanr(rows, columns % 2)[0])
+    assert rank_correlation(rows % 2, columns) == pytest.approx(scipy.stats.spearmanr(rows % 2, columns)[0])
+    assert rank_correlation(rows, columns % 2) == pytest.approx(scipy.stats.spearmanr(rows, columns % 2)[0])
     assert rank_correlation(rows * 0, columns) is None
     assert rank_correlation(rows, columns * 0) is None

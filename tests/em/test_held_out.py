@@ -139,6 +139,15 @@ def test_held_out_words_are_not_learnt_from(languages: Languages) -> None:
         assert not words & set(held.source.tolist())
 
 
+def test_the_choice_tells_pairs_found_without_a_seed_from_other_automatic_seeds(languages: Languages) -> None:
+    prepared = prepare(languages.source, languages.target, "numerals", DEFAULT)
+    training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
+    seeds = [replace(prepared.seed, name=name) for name in ("numerals", "identical", "unsupervised")]
+    numerals, identical, unsupervised = (choose_supervision(training, DEFAULT, seed)[1] for seed in seeds)
+    assert numerals == identical != unsupervised
+    assert {numerals.chosen, unsupervised.chosen} == {"start"}
+
+
 def test_held_out_precision_is_p_at_1_by_csls(languages: Languages) -> None:
     method, seed = DEFAULT.with_changes({"supervision": "start"}), some_gold(languages, 60)
     run = bilex.induce(languages.source, languages.target, seed, method, engine=ENGINE)

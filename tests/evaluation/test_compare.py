@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from bilex.errors import BilexError
 from bilex.evaluation.compare import Comparison, compare_translations, mcnemar
@@ -22,12 +22,12 @@ ENGINE = LocalEngine(threads=1)
 @settings(max_examples=40)
 @given(st.integers(0, 400), st.integers(0, 400))
 def test_mcnemar_is_the_binomial_test(only_a: int, only_b: int) -> None:
-    expected = stats.binomtest(only_a, only_a + only_b).pvalue if only_a + only_b else 1
+    expected = scipy.stats.binomtest(only_a, only_a + only_b).pvalue if only_a + only_b else 1
     assert mcnemar(only_a, only_b) == pytest.approx(expected, rel=1e-9)
 
 
 def test_mcnemar_of_many_words_neither_overflows_nor_stalls() -> None:
-    assert mcnemar(6000, 6200) == pytest.approx(stats.binomtest(6000, 12200).pvalue)
+    assert mcnemar(6000, 6200) == pytest.approx(scipy.stats.binomtest(6000, 12200).pvalue)
     assert mcnemar(0, 5000) == 0  # 2^-4999 is less than any float
 
 

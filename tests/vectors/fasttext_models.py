@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from bilex.vectors.embeddings import Embeddings
 
-__all__ = ["Family", "family", "train"]
+__all__ = ["Family", "family", "needs_gensim", "train"]
+
+# It takes seconds to import, so only the tests that use it do that.
+needs_gensim = pytest.mark.skipif(find_spec("gensim") is None, reason="gensim is missing; pip install 'bilex[dev]'")
 
 ENDINGS = ("", "a", "os", "imo", "elle")
 LEFT_OUT = 7  # every so many words are kept from the model

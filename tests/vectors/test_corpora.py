@@ -14,9 +14,10 @@ from bilex.vectors.corpora import CorpusTraining, train_vectors, words_of
 from bilex.vectors.embeddings import load
 from tests.cli.conftest import bilex  # noqa: F401 (a fixture)
 from tests.cli.helpers import Bilex, assert_error_line
+from tests.vectors.fasttext_models import needs_gensim
 
-pytest.importorskip("gensim")
 pytest.importorskip("regex")
+pytestmark = needs_gensim
 
 
 def write_corpus(path: Path) -> Path:

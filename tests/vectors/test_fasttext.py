@@ -14,10 +14,10 @@ import bilex
 from bilex.errors import InputError
 from bilex.vectors.fasttext import open_fasttext
 from bilex.vectors.readers import peek_shape
-from tests.vectors.fasttext_models import family, train
+from tests.vectors.fasttext_models import family, needs_gensim, train
 from tests.vectors.helpers import write
 
-pytest.importorskip("gensim")
+pytestmark = needs_gensim
 HEADER = 92
 
 

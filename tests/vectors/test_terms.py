@@ -17,9 +17,9 @@ from bilex.vectors.terms import compose
 from bilex.web.explorer import Explorer
 from tests.cli.helpers import Bilex, Outcome, assert_error_line
 from tests.languages import write_vec
-from tests.vectors.fasttext_models import family, train
+from tests.vectors.fasttext_models import family, needs_gensim, train
 
-pytest.importorskip("gensim")
+pytestmark = needs_gensim
 
 
 @pytest.fixture(scope="module")
