@@ -82,6 +82,23 @@ def test_counted_weights_are_their_sum(edges: CandidateEdges) -> None:
     assert weights.slopes == {"csls": counted.scale, "cosine": 0.0}
 
 
+def test_endings_decide_between_the_forms_of_a_word_without_a_dictionary() -> None:
+    """Word w translates to target w; the vectors find the stem, and often another form of it."""
+    rng = np.random.default_rng(1)
+    stems = ["".join(rng.choice(list("bcdfghklmnprst"), 6)) for _ in range(WORDS // 4)]
+    words = [[stem + ending for stem in stems for ending in endings] for endings in ("aeio", "uywz")]
+    rows = np.repeat(np.arange(WORDS), 6)
+    forms, others = rows // 4 * 4 + np.tile([0, 1, 2, 3, 0, 0], WORDS), rng.integers(0, WORDS, len(rows))
+    columns = np.where(np.tile(np.arange(6) < 4, WORDS), forms, others)
+    csls = 0.3 * (rows // 4 == columns // 4) + 0.1 * (rows == columns) + rng.normal(scale=0.1, size=len(rows))
+    graph = Graph.from_edges(rows, columns, csls, (WORDS, WORDS))
+    evidence = tuple(Measured.on(kind, graph.rows, graph.indices) for kind in kinds_between(*words))
+    near, vocabularies = np.ones(len(graph.weights), bool), (Vocabulary.of(words[0]), Vocabulary.of(words[1]))
+    edges = CandidateEdges(graph, graph.weights, graph.weights, evidence, near, vocabularies)
+    counted = replace(graph, weights=weigh_counted(edges, count_weights(graph, evidence))[1])
+    assert first_right(weigh_edges(edges, Capacities()).graph) > first_right(counted) + 0.1
+
+
 def test_a_small_dictionary_teaches_nothing_and_a_large_one_improves_the_weights(edges: CandidateEdges) -> None:
     counted, few, taught = (
         weigh_edges(edges, Capacities(), pairs)
