@@ -207,7 +207,7 @@ def test_nothing_to_count_is_no_error() -> None:
 
 def test_the_log_odds_reach_the_purity() -> None:
     graph, _ = planted(0.8, words=400)
-    for purity in (0.3, 0.8):
+    for purity in (0.3, 0.8, 0.9):
         log_odds = learn_log_odds(graph, 40 * graph.weights, purity, Capacities())
         posterior = worthwhile_posterior(replace(graph, weights=40 * graph.weights + log_odds), Capacities())
         chosen = heaviest_of(graph.weights, graph.rows) & heaviest_of(graph.weights, graph.indices)
