@@ -142,9 +142,10 @@ def use_evidence(training: Training, fitted: FittedMethod, prepared: Prepared) -
         fit = refine(fit, languages, seed.pairs, method, prior, training.context)
         if leads_astray(seed, fit, fitted.choices):
             other = fit_from_elsewhere(training, fitted, seed, identical_rows(prepared.source, prepared.target))
-            if other is not fitted:
-                fitted, method = other, other.method
+            if other.fit is not fitted.fit:
+                method = other.method
                 fit = refine(other.fit, languages, seed.pairs, method, prior, training.context)
+            fitted = other
     return Learnt(prepared, languages, fit, method, fitted.choices)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import scipy
 
 from bilex.confidence.figures import (
     InducedPairs,
+    agreement_of_starts,
     evidence_of,
     induced_pairs,
     is_frequency_ordered,
@@ -157,3 +159,14 @@ def test_rank_correlation_needs_enough_different_values() -> None:
     assert rank_correlation(rows, columns % 2) == pytest.approx(scipy.stats.spearmanr(rows, columns % 2)[0])
     assert rank_correlation(rows * 0, columns) is None
     assert rank_correlation(rows, columns * 0) is None
+
+
+def test_the_agreement_is_that_of_the_starts_that_were_tried_last() -> None:
+    def start(agreement: float, tried: int) -> dict[str, Any]:
+        return {"about": "start", "measured": dict.fromkeys("abc"[:tried], 0.0), "agreement": agreement}
+
+    role = {"about": "supervision", "measured": {"a": 0.5, "b": 0.4}, "agreement": 1.0}
+    assert agreement_of_starts([]) is None
+    assert agreement_of_starts([role, start(1.0, 1)]) is None  # nothing to agree with
+    assert agreement_of_starts([role, start(0.3, 2)]) == 0.3
+    assert agreement_of_starts([role, start(0.3, 2), start(0.8, 3)]) == 0.8

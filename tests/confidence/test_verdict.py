@@ -56,6 +56,10 @@ CASES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"seed_near": 0.1, "evidence": 0.3, "seed_words": 99}, DOUBTFUL),
     ({"seed_near": 0.1, "evidence": 0.3, "seed_words": 100}, FAILED),
     ({"seed_near": None}, SOUND),
+    ({"agreement": 0.1, "evidence": 0.3}, DOUBTFUL),
+    ({"agreement": 0.09, "evidence": 0.3}, FAILED),  # each start led elsewhere, and the evidence does not save it
+    ({"agreement": 0.09, "evidence": None}, FAILED),
+    ({"agreement": 0.09}, SOUND),
     ({"pairs": 99}, DOUBTFUL),
     ({"pairs": 100}, SOUND),
     ({"stopped": "after 50 iterations"}, SOUND),

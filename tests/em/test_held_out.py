@@ -254,9 +254,12 @@ def test_a_fit_that_the_model_likes_best_stays(languages: Languages, monkeypatch
     training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
     first = held_out.fit_method(training, prepared.seed, prepared.method)
     best = replace(first.fit.iterations[-1], log_likelihood=1e9)
-    liked = replace(first, fit=replace(first.fit, iterations=(*first.fit.iterations, best)))
+    start = held_out.Choice("start", "x", "y", agreement=0.0)
+    liked = replace(first, fit=replace(first.fit, iterations=(*first.fit.iterations, best)), choices=(start,))
     nothing = RowPairs()
-    assert held_out.fit_from_elsewhere(training, liked, prepared.seed, nothing) is liked
+    found = held_out.fit_from_elsewhere(training, liked, prepared.seed, nothing)
+    assert found.fit is liked.fit
+    assert [(choice.chosen, choice.agreement > 0.5) for choice in found.choices] == [("x", True)]
     monkeypatch.setattr(held_out, "MIN_IN_COMMON", 1000)
     assert held_out.fit_from_elsewhere(training, first, prepared.seed, nothing) is first  # nowhere else to start
 

@@ -87,6 +87,7 @@ class RunFigures:
     stopped: str
     seed_words: int = MAX_SEED_WORDS  # that `seed_near` was measured on
     measured: bool = False  # whether `expected` was measured on held-out words of a dictionary
+    agreement: float | None = None  # share of EM's pairs that another start led to; None if no other was tried
 
 
 def measure_run(run: Run) -> RunFigures:
@@ -115,6 +116,7 @@ def measure_run(run: Run) -> RunFigures:
         iterations=len(iterations),
         stopped=run.info["stopped"],
         measured=run.info.get("confidence", {}).get("examples", 0) > 0,
+        agreement=agreement_of_starts(run.info.get("choices", ())),
     )
 
 
@@ -126,6 +128,12 @@ def evidence_of(weights: dict[str, Any]) -> float | None:
     purity, deviation = weights["purity"], weights["deviation"]
     tells = is_telling(purity, deviation) or tells_failure(purity, deviation)
     return purity - 2 * deviation if tells else None
+
+
+def agreement_of_starts(choices: Sequence[dict[str, Any]]) -> float | None:
+    """Return how far the starts that were tried last agreed; None if there were no two."""
+    tried = [choice for choice in choices if choice["about"] == "start" and len(choice["measured"]) > 1]
+    return tried[-1].get("agreement") if tried else None
 
 
 def likelihood_rise(iterations: list[dict[str, Any]], method: dict[str, Any]) -> float | None:

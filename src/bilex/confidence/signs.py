@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from bilex.confidence.figures import RunFigures
 from bilex.em.em import CONVERGED, SEED_ONLY
+from bilex.em.held_out import MIN_AGREEMENT
 from bilex.model.counting import MIN_TELLING_PURITY
 from bilex.numerics.formatting import format_number, format_percent
 
@@ -50,6 +51,7 @@ def read_signs(figures: RunFigures) -> tuple[Sign, ...]:
         scale_sign("precision", figures.expected),
         evidence_sign(figures),
         seed_sign(figures),
+        starts_sign(figures),
         hubness_sign(figures),
         learning_sign(figures),
     )
@@ -73,6 +75,19 @@ def seed_sign(figures: RunFigures) -> Sign | None:
     sign = scale_sign("seed", figures.seed_near)
     few = figures.seed_words < SMALL_SEED
     return replace(sign, level=DOUBTFUL) if sign is not None and sign.level == FAILED and few else sign
+
+
+def starts_sign(figures: RunFigures) -> Sign | None:
+    """Read whether EM found the same from another start: what is wrong differs from start to start."""
+    share = figures.agreement
+    if share is None:
+        return None
+    level, shown = SOUND if share >= MIN_AGREEMENT else FAILED, format_percent(share)
+    sentence = {
+        SOUND: f"Another start led to {shown} of the same pairs.",
+        FAILED: f"Every other start led to other pairs: at most {shown} are the same.",
+    }[level]
+    return Sign("starts", shown, f"from {MIN_AGREEMENT:.0%}", level, sentence)
 
 
 def evidence_sign(figures: RunFigures) -> Sign | None:

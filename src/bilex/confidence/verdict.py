@@ -89,16 +89,18 @@ def decide_verdict(figures: RunFigures, configuration: dict[str, Any]) -> Verdic
 def combine_levels(figures: RunFigures, levels: dict[str, str]) -> str:
     """Return the level of the verdict from the levels of the signs.
 
-    *Failed* where the pairs look no better than candidates that were passed over, or hardly any is expected to be
-    right. *Sound* only where at least half of the entries are expected to be right, and the evidence agrees, or
-    held-out words of a dictionary were asked, which tell more than spelling and frequency.
+    *Failed* where the pairs look no better than candidates that were passed over, where hardly any is expected to be
+    right, or where the evidence is not sound and the run contradicts its seed or no other start led to the same pairs.
+    *Sound* only where at least half of the entries are expected to be right, and the evidence agrees, or held-out words
+    of a dictionary were asked, which tell more than spelling and frequency.
     """
     if not figures.pairs:
         return FAILED
     if too_few_words(figures):
         return DOUBTFUL
     evidence, weak = levels.get("evidence", DOUBTFUL), [key for key, level in levels.items() if level != SOUND]
-    if FAILED in (evidence, levels.get("precision")) or (levels.get("seed") == FAILED and evidence != SOUND):
+    condemned = FAILED in (levels.get("seed"), levels.get("starts")) and evidence != SOUND
+    if FAILED in (evidence, levels.get("precision")) or condemned:
         return FAILED
     borne_out = evidence == SOUND or figures.measured
     decided = levels.get("precision", SOUND) == SOUND and borne_out and levels.get("seed") != FAILED

@@ -229,9 +229,14 @@ def fit_from_elsewhere(training: Training, fitted: FittedMethod, seed: Seed, ide
         starts = {name: pairs.union(seed.pairs) for name, pairs in starts.items()}
     pairs, choice = choose_start(training, method, starts.items(), ROUNDS)
     if max(choice.measured.values()) <= fitted.fit.iterations[-1].log_likelihood:
-        return fitted
+        return replace(fitted, choices=tuple(with_agreement(each, choice) for each in fitted.choices))
     training.context.reporter.stage("learning")
     return FittedMethod(training.fit(method, pairs), method, (*fitted.choices, choice))
+
+
+def with_agreement(first: Choice, later: Choice) -> Choice:
+    """Return the first choice of a start with the agreement that was found when others were tried."""
+    return replace(first, agreement=later.agreement) if first.about == later.about else first
 
 
 def trial_theta(training: Training, method: Method, pairs: RowPairs) -> Theta:
