@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import starlette
 from starlette.testclient import TestClient
 
 from bilex.web.app import create_app, static_files
@@ -17,6 +18,7 @@ from tests.web.helpers import ADDRESS, PORT, TOKEN
 
 ONE_TIME_KEY = "the-key-that-works-once"
 DECISION = {"entry": 0, "version": 0, "decision": "accepted"}
+STARLETTE = tuple(map(int, starlette.__version__.split(".")[:2]))
 STATIC = Path(__file__).parents[2] / "src" / "bilex" / "web" / "static"
 
 
@@ -109,6 +111,11 @@ def test_other_hosts_are_refused(visitor: TestClient) -> None:
             assert TOKEN not in answer.text
     for host in (f"127.0.0.1:{PORT}", f"localhost:{PORT}"):
         assert visitor.get("/api/run", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.skipif(STARLETTE < (1, 9), reason="older versions of Starlette refuse a host in capitals")
+def test_a_host_in_capitals_is_the_same(visitor: TestClient) -> None:
+    assert visitor.get("/api/run", headers={"host": f"LOCALHOST:{PORT}"}).status_code == 200
 
 
 @pytest.mark.parametrize(

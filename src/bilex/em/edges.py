@@ -70,7 +70,7 @@ def gather_edges(
     keys, near = list[Indices](), list[Flags]()
     measured = StandingOut(neighbours, shape)
     added = np.zeros(0, np.int64) if extra is None else extra.keys(shape[1])
-    everything = FoldMaps(space, neighbours, trained)
+    everything = FoldMaps(space, trained)
     for fold in range(FOLDS):
         own = np.arange(fold, shape[0], FOLDS)
         maps = everything.without(fold, languages, config)
@@ -98,7 +98,6 @@ class FoldMaps:
     """Maps and the pairs that they were fitted to: those of all pairs, or of those without one fold."""
 
     space: SharedSpace  # of all pairs
-    neighbours: NeighbourLists
     pairs: RowPairs
     theta: Theta | None = None  # None where the maps are those of all pairs
     vectors: Vectors | None = None
@@ -109,7 +108,7 @@ class FoldMaps:
         if not 0 < len(pairs) < len(self.pairs):
             return self
         theta = Theta.from_pairs(languages.source[pairs.source], languages.target[pairs.target], config)
-        found = FoldMaps(self.space, self.neighbours, pairs, theta, languages.source)
+        found = FoldMaps(self.space, pairs, theta, languages.source)
         if theta.target_map is not None:
             vars(found)["targets"] = make_unit(theta.map_target(languages.target))
         return found
