@@ -32,21 +32,26 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}")
     about = machine()
     print(", ".join(f"{key} {value}" for key, value in about.items()))
-    results: list[Result] = []
+    missed = False
     for name in options.names or NAMES:
-        load = os.getloadavg()[0]
+        load, results = os.getloadavg()[0], list[Result]()
         for result in import_module(f"benchmarks.{name}").benchmark(quick=options.quick):
             print(result, f"(load {load:.1f})", flush=True)
             result.details["load"] = round(load, 1)
             results.append(result)
-    if options.json:
-        entries = [asdict(result) | {"ratio": result.ratio, "version": about["bilex"]} for result in results]
-        written = json.loads(options.json.read_text()) if options.json.exists() else {}
-        again = {result.name for result in results}
-        same = [entry for entry in written.get("results", []) if entry.get("version") == about["bilex"]]
-        kept = [entry for entry in same if entry["name"] not in again]
-        options.json.write_text(json.dumps(written | {"machine": about, "results": kept + entries}, indent=2) + "\n")
-    return int(any(result.ok is False for result in results))
+        missed |= any(result.ok is False for result in results)
+        if options.json:
+            write_results(options.json, about, name, results)
+    return int(missed)
+
+
+def write_results(file: Path, about: dict[str, str | int], name: str, results: list[Result]) -> None:
+    """Put the results of a benchmark in the place of its earlier ones; those of other versions go."""
+    written = json.loads(file.read_text()) if file.exists() else {}
+    same = [entry for entry in written.get("results", []) if entry.get("version") == about["bilex"]]
+    kept = [entry for entry in same if entry["name"] != name]
+    entries = [asdict(result) | {"ratio": result.ratio, "version": about["bilex"]} for result in results]
+    file.write_text(json.dumps(written | {"machine": about, "results": kept + entries}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -38,6 +38,26 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     return f"{len(val)}-bytes" if isinstance(val, bytes) and not val.isascii() else None
 
 
+@pytest.fixture
+def short_spellings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spell words in 32 dimensions instead of 256, for tests of all methods, whose maps take most of their time."""
+    from bilex.vectors.spelling import spelling_vectors
+
+    monkeypatch.setattr(spelling_vectors, "__defaults__", (32,))
+
+
+@pytest.fixture
+def empty_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write plots without anything in them, for tests of everything else: drawing one takes half a second."""
+
+    def draw(_: object) -> object:
+        from matplotlib.figure import Figure
+
+        return Figure()
+
+    monkeypatch.setattr("bilex.experiments.plots.draw", draw)
+
+
 STARTED = pytest.StashKey[float]()
 
 

@@ -157,7 +157,7 @@ def test_a_reporter_hears_of_every_stage_row_and_iteration(languages: Languages)
 
     listener = Listener()
     run = bilex.induce(languages.source, languages.target, method="ruder2018", reporter=listener)
-    assert listener.stages == ["learning", "measuring", "scoring", "ranking"]
+    assert listener.stages == ["learning", "measuring", "comparing candidates", "scoring", "ranking"]
     assert listener.last[0] == listener.last[1] > 0
     assert [iteration.pairs for iteration in listener.iterations] == [i["pairs"] for i in run.info["iterations"]]
 

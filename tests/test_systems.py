@@ -22,6 +22,7 @@ SELF_LEARNING = [name for name, method in METHODS.items() if method.self_learnin
 # Methods that cannot leave every word unmatched: they look at no null option.
 ALWAYS_MATCH = {name for name, method in METHODS.items() if not method.self_learning} | {"artetxe2017", "mutual"}
 
+pytestmark = pytest.mark.usefixtures("short_spellings")
 every_method = pytest.mark.parametrize("name", METHODS)
 # One method of each kind: those with the same parts do the same to odd input.
 KINDS = {

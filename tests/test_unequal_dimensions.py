@@ -31,6 +31,7 @@ def right(run: bilex.Run, languages: Languages) -> float:
 @pytest.mark.parametrize(
     "options", [{}, {"seed": "unsupervised"}, {"prior": "many-to-one"}, {"orthography": 0.1}], ids=str
 )
+@pytest.mark.usefixtures("short_spellings")
 def test_both_directions_are_learnt_and_saved(languages: Languages, options: dict[str, Any], tmp_path: Path) -> None:
     run = bilex.induce(languages.source, languages.target, max_iterations=5, **options)
     run.save(tmp_path / "run")

@@ -110,22 +110,37 @@ def seed_of(name: str, train: WordPairs, prepared_words: Callable[[str, str], bo
     return random.Random(int(name[3:])).sample([pair for pair in train if prepared_words(*pair)], 25)
 
 
-def measure(run: Run, test: WordPairs, back: WordPairs) -> dict[str, Any]:
-    """Score a run on test words: translations, the lexicon's precision, and how true its confidence is."""
-    gold: dict[str, set[str]] = {}
-    for source, target in test:
-        gold.setdefault(source, set()).add(target)
-    covered = {source for source, target in test if source in run.source and target in run.target}
+Judged = dict[str, list[tuple[str, str, float]]]
+"""Words, the translation of each and its confidence: (m)atched or (a)ll, and those that are (c)overed."""
+
+
+def judged_words(run: Run, gold: dict[str, set[str]]) -> Judged:
+    """Return the test words' entries in the lexicon, and their best translations."""
+    covered = {source for source, targets in gold.items() if any(target in run.target for target in targets)}
     asked = [word for word in gold if word in run.source]
     first = [found[0] for found in run.translate_many(asked, 1)]
     entries = {entry.source: (entry.target, float(entry.confidence or 0)) for entry in run.lexicon}
     answers = {word: (best.word, float(best.probability or 0)) for word, best in zip(asked, first, strict=True)}
-    sets = {
+    return {
         "m": [(word, *entries[word]) for word in asked if word in entries],
         "mc": [(word, *entries[word]) for word in asked if word in entries and word in covered],
         "a": [(word, *answers[word]) for word in asked],
         "ac": [(word, *answers[word]) for word in asked if word in covered],
     }
+
+
+def translations_of(test: WordPairs) -> dict[str, set[str]]:
+    """Return the listed translations of each word."""
+    gold: dict[str, set[str]] = {}
+    for source, target in test:
+        gold.setdefault(source, set()).add(target)
+    return gold
+
+
+def measure(run: Run, test: WordPairs, back: WordPairs) -> dict[str, Any]:
+    """Score a run on test words: translations, the lexicon's precision, and how true its confidence is."""
+    gold = translations_of(test)
+    sets = judged_words(run, gold)
     errors = {}
     for name, listed in sets.items():
         confidence = np.array([each[2] for each in listed])

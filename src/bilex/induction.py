@@ -154,7 +154,7 @@ def read_out(learnt: Learnt, context: Context, *, complete: bool = False) -> Run
     engine, reporter = context.engine, context.reporter
     reporter.stage("measuring")
     space, neighbours = learnt.shared_space(engine)
-    reporter.stage("scoring")
+    reporter.stage("comparing candidates")
     weighed, pairs = weigh_candidates(learnt, space, neighbours, context)
     candidates, confidence = assess_candidates(learnt, weighed)
     reporter.stage("ranking")

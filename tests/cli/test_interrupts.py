@@ -38,7 +38,7 @@ def test_a_signal_dropped_in_a_callback_is_sent_again(number: int) -> None:
 
 
 STUCK = """
-import hashlib, os, signal, sys, threading, time
+import ctypes, os, signal, sys, threading, time
 from pathlib import Path
 from bilex.cli import interrupts
 interrupts.install_signal_handlers()
@@ -47,7 +47,9 @@ scratch.mkdir()
 threading.Timer(0.1, os.kill, (os.getpid(), int(sys.argv[3]))).start()
 with interrupts.exit_promptly_on_signal(scratch):
     if sys.argv[2] == "stuck":
-        hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # many minutes, all of them in C
+        mutex, library = ctypes.create_string_buffer(64), ctypes.CDLL(None)
+        for _ in range(2):
+            library.pthread_mutex_lock(mutex)  # the second time it waits for ever, in C, whatever signal comes
     try:
         time.sleep(20)
     except KeyboardInterrupt:

@@ -49,7 +49,7 @@ def watch(arguments: list[str], folder: Path, until: str | None = None) -> tuple
 
 
 def test_progress_is_visible_on_a_terminal(work: Path) -> None:
-    arguments = ["induce", "src.vec", "trg.vec", "-o", "new", "--tolerance", "0", "--max-iterations", "12"]
+    arguments = ["induce", "src.vec", "trg.vec", "-o", "new", "--tolerance", "0", "--max-iterations", "100"]
     code, out, screen = watch([*arguments, "--method", "ruder2018", "--no-report"], work)
     assert code == 0
     assert "lexicon: new/lexicon.tsv" in out

@@ -42,6 +42,7 @@ def test_a_table(bilex: Bilex, data: Path, here: Path) -> None:
     assert quiet.out == (here / "reproduced" / "table1.txt").read_text("utf-8")
 
 
+@pytest.mark.usefixtures("empty_plots")
 def test_json(bilex: Bilex, data: Path, here: Path) -> None:
     done = bilex("reproduce", "fig2", "--data", data, "--pairs", "en-it", "--methods", "xing2015", "--json", "-o", "x")
     found = json.loads(done.out)
@@ -50,6 +51,7 @@ def test_json(bilex: Bilex, data: Path, here: Path) -> None:
     assert all((here / name).is_file() for name in found["files"])
 
 
+@pytest.mark.usefixtures("empty_plots")
 def test_sizes_limit_and_rank(bilex: Bilex, data: Path, here: Path) -> None:
     arguments = ("--pairs", "en-it", "--methods", "ruder2018-freq", "--json", "--sizes", "120,80", "--max-rank", "60")
     done = bilex("reproduce", "fig2", "--data", data, *arguments, "--limit", "100")
@@ -101,6 +103,7 @@ def test_dimensions_that_differ(bilex: Bilex, here: Path) -> None:
     assert contents(here) == before
 
 
+@pytest.mark.usefixtures("empty_plots")
 def test_sweep(bilex: Bilex, data: Path, here: Path) -> None:
     config = here / "priors.toml"
     config.write_text(f'data = "{data}"\npairs = ["en-it"]\nsizes = [100, 200]\npriors = ["1:1", "2:2"]\n', "utf-8")
@@ -121,6 +124,7 @@ def test_wrong_sweep(bilex: Bilex, here: Path) -> None:
     assert contents(here) == before
 
 
+@pytest.mark.usefixtures("empty_plots")
 def test_ctrl_c_keeps_what_is_finished(data: Path, here: Path, bilex: Bilex) -> None:
     arguments = ["reproduce", "fig3", "--data", str(data), "--pairs", "en-it", "--sizes", "90,100"]
     process = subprocess.Popen(

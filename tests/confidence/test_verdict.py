@@ -290,3 +290,18 @@ def test_the_first_reason_is_what_decided(
     assert reason in verdict.reasons[0]
     advice = " ".join(verdict.advice)
     assert all(part in advice for part in advised) and not any(part in advice for part in not_advised)
+
+
+@pytest.mark.parametrize("lines", [None, [4, 2, 9, 7]])
+def test_three_pairs_that_the_run_contradicts_are_named(lines: list[int] | None, configuration: dict[str, Any]) -> None:
+    pairs = [["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"]]
+    seed = {**configuration["seed"], "name": "x/seed.txt", "contradicted": pairs, "contradicted_lines": lines}
+    reason = decide_verdict(replace(FIGURES, seed_near=0.1), {**configuration, "seed": seed}).reasons[0]
+    named = "a b (line 4), c d (line 2), e f (line 9)" if lines else "a b, c d, e f"
+    assert reason.endswith(f"seed.txt, for example: {named}.")
+
+
+@pytest.mark.parametrize(("expected", "words"), [(0.5, "At least half"), (0.49, "Fewer than half")])
+def test_a_sign_says_on_which_side_of_its_limit_the_figure_is(expected: float, words: str) -> None:
+    (sign,) = (each for each in read_signs(replace(FIGURES, expected=expected)) if each.key == "precision")
+    assert sign.sentence.startswith(words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.em.edges import DICTIONARY_NEIGHBOURS, Languages, gather_edges
+from bilex.em.edges import DICTIONARY_NEIGHBOURS, FoldMaps, Languages, gather_edges
 from bilex.matching.graph import RowPairs
 from bilex.methods import MapConfig
 from bilex.model.evidence import kinds_between
@@ -58,6 +58,7 @@ def test_csls_is_that_of_maps_without_the_fold_of_the_word() -> None:
     edges = {(s, t) for s, near in enumerate(NEAR.of_source.tolist()) for t in near} | {(3, 99)}
     edges |= {(s, t) for t, near in enumerate(NEAR.of_target.tolist()) for s in near}
     assert set(zip(rows.tolist(), columns.tolist(), strict=True)) == edges
+    np.testing.assert_array_equal(found.near, (rows != 3) | (columns != 99))  # which was asked for
 
 
 def test_words_of_a_dictionary_have_the_neighbours_that_others_maps_give_them() -> None:
@@ -93,6 +94,15 @@ def test_threads_and_blocks_do_not_change_the_edges() -> None:
 def test_with_too_few_pairs_to_split_the_maps_of_all_are_used() -> None:
     found = gather(trained=RowPairs(np.array([0]), np.array([0])))
     np.testing.assert_allclose(found.cosine, SPACE.scores(found.graph.rows, found.graph.indices, "nn"), atol=1e-5)
+
+
+def test_a_fold_without_pairs_needs_no_other_maps_and_one_pair_is_enough_for_them() -> None:
+    maps = FoldMaps(SPACE, RowPairs(np.array([0, 1]), np.array([0, 1])))
+    assert maps.without(2, LANGUAGES, MapConfig()) is maps
+    found = maps.without(0, LANGUAGES, MapConfig())
+    assert found.theta is not None and found.pairs.source.tolist() == [1]
+    scaling = FoldMaps(SPACE, TRAINED).without(0, LANGUAGES, MapConfig("least-squares"))  # a map that changes lengths
+    np.testing.assert_allclose(np.linalg.norm(scaling.sources(np.arange(9)), axis=1), 1, atol=1e-6)
 
 
 def test_two_sided_maps_of_a_fold_map_both_sides() -> None:

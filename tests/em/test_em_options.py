@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bilex.em import em
+from bilex.em import em, held_out
 from bilex.em.context import Context
 from bilex.em.em import fit
 from bilex.errors import BilexError
@@ -145,3 +147,9 @@ def test_what_em_cannot_combine_with_a_learnt_prior_is_an_error() -> None:
         prior = Prior(Prior.configured(method.prior).capacities, parts=parts)
         with pytest.raises(BilexError):
             fit(data.source, data.target, data.seed(10), method, prior, Context(ENGINE))
+
+
+def test_a_page_names_the_size_of_a_dictionary_that_is_split() -> None:
+    page = Path(__file__).parents[2] / "docs" / "accuracy.md"
+    (words,) = re.findall(r"a dictionary of at least ([\d,]+) frequent source words is split", page.read_text("utf-8"))
+    assert int(words.replace(",", "")) == held_out.MIN_WORDS_TO_SPLIT

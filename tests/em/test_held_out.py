@@ -104,14 +104,16 @@ def test_a_map_without_self_learning_is_judged_on_the_words_that_em_sees(languag
     assert fitted(languages, some_gold(languages, 150), seed_only).fit.iterations[0].pairs == 200
 
 
+@pytest.mark.parametrize("evidence", [True, False])
 def test_the_lexicon_of_a_map_without_self_learning_is_still_a_matching(
-    languages: Languages, monkeypatch: pytest.MonkeyPatch
+    languages: Languages, monkeypatch: pytest.MonkeyPatch, evidence: bool
 ) -> None:
     def choose_seed_map(training: Training, method: Method, seed: object) -> tuple[Method, Choice]:
         return method.with_changes({"supervision": "start", "self_learning": False}), Choice("supervision", "seed", "")
 
     monkeypatch.setattr(held_out, "choose_supervision", choose_seed_map)
-    run = induce(languages.source, languages.target, some_gold(languages, 150), min_confidence=0)
+    seed = some_gold(languages, 150)
+    run = induce(languages.source, languages.target, seed, min_confidence=0, evidence=evidence)
     assert len(run.lexicon) > 100
     assert len(set(run.lexicon.target)) == len(run.lexicon)
 
@@ -223,6 +225,9 @@ def test_pairs_in_common_are_those_that_enough_results_have() -> None:
     assert [name for name, _ in in_common([first] * 3, "x", 20)] == [
         "pairs common to at least 3 x"
     ]  # the same as two do
+    most = [name for name, _ in in_common([first] * 6 + [first.where(rows < 10)], "x", 20)]
+    assert most == ["pairs common to at least 6 x"]  # few pairs are common to more
+    assert [name for name, _ in in_common([first] * 8, "x", 20)] == most  # also if all are
 
 
 def test_a_trial_sees_only_the_words_of_the_e_step(languages: Languages) -> None:

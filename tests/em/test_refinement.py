@@ -108,6 +108,16 @@ def test_equals_an_assignment_and_a_weighted_procrustes(supervision: str, prior:
     assert after.stopped == before.stopped
 
 
+def test_settled_pairs_are_put_where_em_ended_without_them_unless_the_seed_is_certain() -> None:
+    free, settled, certain = (
+        em(method(certain_seed=is_certain), prior)
+        for is_certain, prior in ((False, Prior()), (False, SETTLED), (True, SETTLED))
+    )
+    assert settled.theta.omega.tobytes() == free.theta.omega.tobytes() != certain.theta.omega.tobytes()
+    kept = set(pairs_of(SETTLED.kept.among_frequent(MAX_RANK)))
+    assert kept <= set(pairs_of(settled.matching)) and not kept <= set(pairs_of(free.matching))
+
+
 def test_the_round_finds_more_than_em_alone() -> None:
     gold = {(DATA.source.index[s], DATA.target.index[t]) for s, t in DATA.gold}
     before = em(method(), Prior())
@@ -147,3 +157,5 @@ def test_a_pair_without_an_edge_has_no_chance_unless_it_is_kept() -> None:
     found = probabilities_of(row_pairs((0, 0), (0, 2), (1, 3), (2, 2), (2, 3)), graph, prior)
     first = np.e / (1 + np.e + 1)  # beside the other edge of the word, and none
     np.testing.assert_allclose(found, [first, 0, 1, 1, 0], atol=1e-9)
+    found = probabilities_of(row_pairs((2, 2), (2, 3)), graph, Prior())  # the last edge, and none behind it
+    np.testing.assert_allclose(found, [1 / (1 + np.exp(3)), 0], atol=1e-9)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,9 @@ GOOD = 'vectors = "{language}.vec"\ntest = "{source}-{target}.txt"\n'
         (GOOD + "held_out = 1", ("held_out", ">= 2")),
         (GOOD + "similarity = 3", ("similarity", "table")),
         (GOOD + "train = '{src}.txt'", ("train: ", "{language}")),
+        (GOOD + "train = ['a', '{src}']", ("train", "{language}")),
+        (GOOD + "[similarity]\nx = '{src}'", ("similarity", "{language}")),
+        (GOOD + "[pair.en-fr]\ntest = '{src}'", ("pair", "test", "{language}")),
         (GOOD + "train = ''", ("train", "length")),
         ("test = 'x'", ("vectors",)),
         ("vectors = ", ("this is not TOML",)),
@@ -128,3 +133,16 @@ def test_missing_files_are_named(data: Path, tmp_path: Path) -> None:
 def test_an_experiment_without_pairs_is_explained(tmp_path: Path) -> None:
     with pytest.raises(BilexError, match="no pairs for table4"):
         read_layout("paper").pairs_of("table4", tmp_path)
+
+
+def test_what_was_read_is_freed_without_a_crash() -> None:
+    """As when Python ends: msgspec 0.22 crashed where a text with a pattern could also be a list."""
+    use = (
+        "import gc, importlib\n"
+        "from bilex.experiments import layouts\n"
+        "table = {'vectors': 'a', 'test': 'b', 'pair': {'en-fr': {'source': ['c']}}}\n"
+        "for _ in range(30):\n"
+        "    importlib.reload(layouts).convert_table(table, layouts.LayoutTable, 'x', ())\n"
+        "    gc.collect()\n"
+    )
+    assert subprocess.run([sys.executable, "-c", use], check=False, capture_output=True).returncode == 0

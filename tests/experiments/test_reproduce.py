@@ -138,6 +138,7 @@ def texts(outcome: Outcome) -> list[bytes]:
     return [path.read_bytes() for path in outcome.files[1:]]
 
 
+@pytest.mark.usefixtures("empty_plots")
 def test_an_interrupted_run_with_a_torn_log_ends_with_the_same_files(shared_data: Path, tmp_path: Path) -> None:
     options = Options(pairs=("en-it",), methods=("ruder2018",), sizes=(100,))
     whole = reproduce("fig3", shared_data, tmp_path / "whole", options=options)
@@ -185,6 +186,7 @@ def test_a_line_of_the_log_holds_the_configuration_and_the_result(outcomes: dict
     assert record["seconds"] >= 0
 
 
+@pytest.mark.usefixtures("empty_plots")
 def test_a_vocabulary_without_test_words_is_a_reason(data: Path, tmp_path: Path) -> None:
     options = Options(pairs=("en-it",), methods=("ruder2018",), sizes=(1, 100))
     outcome = reproduce("fig2", data, tmp_path, options=options)
@@ -192,6 +194,7 @@ def test_a_vocabulary_without_test_words_is_a_reason(data: Path, tmp_path: Path)
     assert "at 1 words" in outcome.report.text
 
 
+@pytest.mark.usefixtures("empty_plots")
 def test_the_default_sizes_end_at_the_smaller_vocabulary(data: Path, tmp_path: Path) -> None:
     text = (data / "bilex.toml").read_text("utf-8").replace("sizes = [100, 200]", "")
     (data / "bilex.toml").write_text(text, "utf-8")

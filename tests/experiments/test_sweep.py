@@ -34,6 +34,7 @@ WHOLE = """
 """
 
 
+@pytest.mark.usefixtures("empty_plots")
 def test_a_grid_of_a_data_directory(data: Path, tmp_path: Path) -> None:
     sweep = read_sweep(write(data.parent, WHOLE))
     outcome = run_sweep(sweep, tmp_path / "out")

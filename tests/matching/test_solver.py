@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bilex.errors import BilexError
-from bilex.matching import solver, solver_kernel
+from bilex.matching import auction_kernel, solver, solver_kernel
 from bilex.matching.graph import Capacities, Graph, Matching
 from bilex.matching.solver import CertificateError, certificate, solve
 from tests import oracles
@@ -128,9 +128,8 @@ def test_prices_are_lowered_to_what_the_others_would_pay() -> None:
     graph = graph_of({pair: abs(w) + 1 for pair, w in random_edges(random, n, n, 5, "normal").items()}, n, n)
     weights = (graph.weights * 1e6).astype(np.int64)
     slots_a, slots_b, u, v = (np.full((n, 1), -1), np.full((n, 1), -1), np.zeros(n, np.int64), np.zeros(n, np.int64))
-    chosen = solver_kernel.auction(graph.indptr, graph.rows, graph.indices, weights, slots_a, slots_b, v, 50_000, 10**6)
-    before, (pointers, edges) = v.copy(), solver_kernel.transpose(graph.indices, n)
-    seen = solver_kernel.SidedGraph(pointers, edges, graph.indices, graph.rows, weights)
+    chosen = auction_kernel.auction(graph.indptr, graph.indices, weights, slots_a, slots_b, v, 50_000, 10**6)
+    before, seen = v.copy(), solver_kernel.seen_from_b(graph.rows, graph.indices, weights, n)
     solver_kernel.lower_prices(graph.indptr, seen, solver_kernel.SolverState(slots_a, slots_b, u, v, chosen))
     slack = u[graph.rows] + v[graph.indices] - weights
     assert (v >= 0).all() and (v <= before).all() and (v < before).any()

@@ -107,6 +107,17 @@ def test_search_rank_and_scores_agree_with_a_full_sort(
         assert (np.diff(scores) <= 1e-9).all()
 
 
+def test_ties_with_candidates_go_to_the_more_frequent() -> None:
+    """Three targets with one vector; the middle one is asked for, and the others are candidates behind a better one."""
+    source, target = np.eye(2, dtype=np.float32)[:1], np.array([[1, 1], [1, 1], [1, 1], [0, 1]], np.float32)
+    space = SharedSpace.from_vectors(source, target, ENGINE)
+    rows, columns = np.zeros(2, np.int64), np.array([0, 2])
+    kept = CandidatePairs.of(Graph.from_edges(rows, columns, np.array([3.0, 1.0]), (1, 4)), np.full(2, 0.5))
+    weighted = CandidateSpace.over(space, kept, SCALE, LOG_ODDS)
+    assert weighted.rank(rows[:1], np.array([1]), "model", ENGINE).tolist() == [3]  # behind both candidates
+    assert weighted.rank(rows[:1], np.array([3]), "model", ENGINE).tolist() == [4]
+
+
 def test_other_retrievals_and_words_without_candidates_go_by_the_vectors(
     candidates: CandidatePairs, space: SharedSpace
 ) -> None:

@@ -15,6 +15,7 @@ from bilex.model.counting import (
     MAX_RATIO,
     MIN_PURITY,
     MIN_SCALE,
+    START_SCALE,
     USUAL_PURITY,
     WORST_RIVALS,
     bounded_purity,
@@ -78,11 +79,12 @@ def test_a_log_ratio_is_that_of_the_smoothed_histograms() -> None:
     assert (nats[5:] < -1.5).all()
     assert (np.diff(nats) <= 1e-12).all()
     free = replace(measured, direction=0)
-    counts = [free.counts(marked) for marked in (chosen, ~chosen)]
-    shares = [each / each.sum() for each in counts]
-    smooth = [each + (shares[0] + shares[1]) / 2 * len(free.knots) for each in counts]
-    expected = np.log(smooth[0] / smooth[0].sum()) - np.log(smooth[1] / smooth[1].sum())
-    np.testing.assert_allclose(log_ratio(free, chosen, ~chosen), expected)
+    for some in (chosen, np.arange(8000) == 5):
+        counts = [free.counts(marked) for marked in (some, ~chosen)]
+        shares = [each / each.sum() for each in counts]
+        smooth = [each + (shares[0] + shares[1]) / 2 * len(free.knots) for each in counts]
+        expected = np.log(smooth[0] / smooth[0].sum()) - np.log(smooth[1] / smooth[1].sum())
+        np.testing.assert_allclose(log_ratio(free, some, ~chosen), expected)
     assert np.abs(log_ratio(frequency([0.1, 5.0]), np.array([True, False]), np.array([False, True]))).max() < 4
     assert np.abs(log_ratio(measured, np.zeros(8000, bool), ~chosen)).max() < 1e-9  # nothing chosen says nothing
     assert np.abs(log_ratio(free, chosen, np.zeros(8000, bool))[:5]).max() < 1e-9  # nor does nothing passed over
@@ -94,6 +96,8 @@ def test_wrong_pairs_are_removed_from_the_counts(purity: float) -> None:
     mixed = purity * right + (1 - purity) * wrong
     np.testing.assert_allclose(decontaminate(np.log(mixed / wrong), purity), np.log(right / wrong), atol=1e-12)
     assert decontaminate(np.array([9.0]), 0.5)[0] == pytest.approx(MAX_RATIO)
+    low = decontaminate(np.array([-1.0, -4.0, -9.0]), 0.1)  # fewer than the wrong pairs alone explain
+    np.testing.assert_allclose(low, [-3, -4, -MAX_RATIO])
 
 
 def test_shares_among_the_worst_are_counted_word_by_word() -> None:
@@ -119,7 +123,10 @@ def test_the_purity_follows_the_share_of_right_pairs_and_is_near_0_in_a_failed_r
     assert all(0 < each.deviation < 0.25 for each in found.values())
     purity = {share: each.purity for share, each in found.items()}
     assert abs(purity[0.0]) < 0.3 and purity[0.0] < purity[0.5] < purity[0.95] and purity[0.95] > 0.7
-    assert found[0.95].scale >= MIN_SCALE
+    assert found[0.95].scale >= MIN_SCALE and found[0.95].curves["frequency"].any()
+    assert (
+        found[0.0].scale == START_SCALE and not found[0.0].curves["frequency"].any()
+    )  # counts of wrong pairs are noise
     assert (np.diff(found[0.95].curves["frequency"]) <= 1e-9).all()  # the rarer beside the other, the worse
 
 
@@ -213,3 +220,7 @@ def test_the_log_odds_reach_the_purity() -> None:
         chosen = heaviest_of(graph.weights, graph.rows) & heaviest_of(graph.weights, graph.indices)
         words = np.unique(graph.rows[chosen])
         assert posterior[np.isin(graph.rows, words)].sum() / len(words) == pytest.approx(purity, abs=0.04)
+    improbable = np.full(len(graph.weights), -30.0)
+    assert (
+        -0.1 < learn_log_odds(graph, improbable, 0.9, Capacities()) <= 0
+    )  # no pair is more probable than its evidence

@@ -64,7 +64,7 @@ def test_a_level_looks_at_as_many_letters_as_it_says() -> None:
 def test_families_are_those_of_one_word_s_candidates(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bilex.model.forms.WORDS_AT_ONCE", at_once)
     rng, target = np.random.default_rng(1), Vocabulary.of(WORDS)
-    rows, columns = np.repeat(np.arange(4), 6), np.tile(np.arange(6), 4)
+    rows, columns = np.repeat(np.array([0, 1, 6, 12]), 6), np.tile(np.arange(6), 4)  # more source words than targets
     keep = rng.random(24) < 0.7
     rows, columns, scores = rows[keep], columns[keep], rng.normal(size=int(keep.sum()))
     found = compare_families(scores, rows, columns, (target, target))
@@ -94,16 +94,16 @@ def test_what_decides_between_forms_leaves_the_weight_of_the_family() -> None:
 
 
 def test_words_that_are_lemmas_are_marked() -> None:
-    rows, columns, scores = np.array([0, 0, 1]), np.array([0, 1, 3]), np.zeros(3)
+    rows, columns, scores = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 3]), np.zeros(4)
     plain, known = Vocabulary.of(WORDS), Vocabulary.of(WORDS, ("talo", "talo", "talo", "kissa", "kissa", "ö"))
     families = len(FAMILY_COLUMNS)
     assert [len(form_columns(sides)) for sides in ((plain, plain), (plain, known), (known, known))] == [6, 8, 10]
     lemmas = ending_levels(plain, known, rows, columns)[-1]
-    assert [len(set(level.tolist())) for level in lemmas] == [2, 3, 3, 3]  # lemma or not; then by the source's ending
+    assert [len(set(level.tolist())) for level in lemmas] == [2, 4, 4, 4]  # lemma or not; then by the source's ending
     both = compare_families(scores, rows, columns, (known, known))
     assert family_columns((known, known)) == (*FAMILY_COLUMNS, *OWN_LEMMA_COLUMNS)
-    assert both[:, families:].tolist() == [[1, 1, 1], [1, 0, 0], [0, 0, 0]]
-    assert both[:, 1].tolist() == [1, 1, 0]  # a family is a lemma
+    assert both[:, families:].tolist() == [[1, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 0]]
+    assert both[:, 1].tolist() == [1, 1, 0, 0]  # a family is a lemma
     for sides, place in (((known, plain), 0), ((plain, known), 1)):
         assert family_columns(sides)[families:] == OWN_LEMMA_COLUMNS[place : place + 1]
         found = compare_families(scores, rows, columns, sides)[:, families:]

@@ -63,6 +63,13 @@ def test_the_weights_found_are_the_most_probable() -> None:
     assert found[0] > 1.5 and found[1] < -0.5 and abs(found[2]) < 0.2  # as they were drawn
 
 
+def test_a_sharp_prior_and_the_dictionary_pull_alike_where_the_weights_end() -> None:
+    taught, mean, variance = lessons(300, truth=np.array([2.0, 1.0, 1.0])), np.zeros(3), np.full(3, 0.001)
+    found = fit_weights(taught, mean, variance)
+    assert (found > 0.05).all()
+    np.testing.assert_allclose(taught.slope_and_spread(found)[0], (found - mean) / variance, rtol=0.05)
+
+
 def test_few_words_hardly_move_the_weights_and_a_sharp_prior_holds_them() -> None:
     mean, start = np.array([1.0, 0.0, 0.0]), np.full(3, 0.04)
     few, many = (np.abs(fit_weights(lessons(n), mean, start) - mean).max() for n in (3, 300))

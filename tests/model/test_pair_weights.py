@@ -11,6 +11,7 @@ from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.counting import count_weights
 from bilex.model.evidence import Measured, kinds_between
 from bilex.model.forms import Vocabulary, ending_levels, family_columns, form_columns
+from bilex.model.listwise import Lessons, fit_weights
 from bilex.model.pair_weights import (
     FOLDS,
     MIN_LESSONS,
@@ -19,7 +20,10 @@ from bilex.model.pair_weights import (
     apply_weights,
     count_lessons,
     cross_fitted_forms,
+    design_of,
     named_weights,
+    prior_of,
+    teach,
     weigh_counted,
     weigh_edges,
 )
@@ -148,6 +152,38 @@ def test_taught_slopes_are_added_to_those_at_the_start() -> None:
     start, columns = PairWeights({"csls": 5.0, "cosine": 1.0}, {}, 0.5, 0.1), np.array([2.0, 0.5, 0.25])
     named = named_weights(columns, start, (), (), 0, ())
     assert named.slopes == {"csls": 2 * 5.0 + 0.5, "cosine": 2 * 1.0 + 0.25}
+
+
+def test_before_a_dictionary_is_seen_the_counted_weight_is_taken_as_it_is(edges: CandidateEdges) -> None:
+    mean, variance = prior_of(edges.taught_evidence, 2)
+    rises = sum(len(each.knots) - 1 for each in edges.taught_evidence)
+    assert mean.tolist() == [1, *[0] * (2 + rises + 2)]  # nothing is added to it
+    assert len(variance) == len(mean) and (variance > 0).all()
+
+
+def test_a_word_of_the_dictionary_is_weighed_by_what_the_words_of_other_folds_teach(edges: CandidateEdges) -> None:
+    rows, columns = edges.graph.rows, edges.graph.indices
+    start, nats = weigh_counted(edges, count_weights(edges.graph, edges.evidence))
+    found = teach(edges, start, nats, EVERY)[1]
+    right, base = rows == columns, np.column_stack([nats, design_of(edges)])
+    assert edges.vocabularies is not None
+    mean, variance = prior_of(edges.taught_evidence, len(form_columns(edges.vocabularies)))
+    first = fit_weights(Lessons.of(base, right, rows, columns), mean[: base.shape[1]], variance[: base.shape[1]])
+    full = np.column_stack([base, cross_fitted_forms(edges, base @ first, right, rows % FOLDS)[0]])
+    for fold in range(FOLDS):
+        own = rows % FOLDS == fold
+        others = Lessons.of(full[~own], right[~own], rows[~own], columns[~own])
+        np.testing.assert_allclose(found[own], full[own] @ fit_weights(others, mean, variance))
+
+
+def test_taught_rises_are_added_to_the_curves_at_the_start() -> None:
+    curve, rises = np.array([1.0, 2.0, 3.0]), [0.1, 0.2]
+    start = PairWeights({"csls": 5.0, "cosine": 1.0}, {"spelling": curve}, 0.5, 0.1)
+    kinds = [Measured(name, (0.0, 1.0, 2.0), 1, np.zeros(1)) for name in ("spelling", "new")]
+    named = named_weights(np.array([2.0, 0.5, 0.25, *rises, *rises, 7.0]), start, kinds, ("family",), 0, ())
+    np.testing.assert_allclose(named.curves["spelling"], 2 * curve + [0, 0.1, 0.3])
+    np.testing.assert_allclose(named.curves["new"], [0, 0.1, 0.3])
+    assert named.slopes["family"] == 7
 
 
 def test_endings_of_a_word_do_not_know_its_own_pairs(edges: CandidateEdges) -> None:

@@ -237,6 +237,7 @@ def test_a_map_of_each_side_meets_on_the_unit_sphere() -> None:
         shared = both.shared_units(source, target)
         np.testing.assert_allclose(shared[0], mapped, atol=1e-6)
         np.testing.assert_allclose(shared[1], expected, atol=1e-6)
+        np.testing.assert_allclose(np.vstack(MappedWords(both, source, target).units), np.vstack(shared), atol=1e-6)
     assert (source == before[0]).all() and (target == before[1]).all()
     distances = ((other[None] - mapped[:, None]) ** 2).sum(axis=2)
     free = ((other - theta.mu) ** 2).sum(axis=1)

@@ -93,7 +93,7 @@ def test_settings_in_the_current_folder_are_not_used(tmp_path: Path, content: st
 def test_a_kept_kernel_needs_none_of_what_numba_compiles_with() -> None:
     """Half a second in every process; numba's functions of arrays, such as ``max()``, would need it."""
     use = (
-        "import numpy as np\nfrom bilex.search.topk_kernel import edge_scores\nrow = np.zeros(1, np.int64)\n"
+        "import numpy as np\nfrom bilex.numerics.products_kernel import edge_scores\nrow = np.zeros(1, np.int64)\n"
         "edge_scores(np.ones((1, 9), np.float32), np.ones((1, 9), np.float32), row, row)\n"
     )
     exec(use, {})  # from now on it is kept

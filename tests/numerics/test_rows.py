@@ -58,6 +58,14 @@ def test_squared_norms(block: int) -> None:
     np.testing.assert_allclose(rows.squared_norms(vectors, shift=shift), ((exact + shift) ** 2).sum(axis=1))
 
 
+def test_rows_of_a_kernel_are_the_same_memory_where_nothing_can_be_written() -> None:
+    vectors = random_vectors(1, 4, 3)
+    found, copied = rows.as_rows(vectors), rows.as_rows(vectors[:, ::2])
+    assert np.shares_memory(found, vectors) and vectors.flags.writeable
+    assert copied.flags.c_contiguous and (copied == vectors[:, ::2]).all()
+    assert not (found.flags.writeable or copied.flags.writeable)
+
+
 def test_weighted_mean(block: int) -> None:
     vectors = random_vectors(13, 20, 6)
     weights = np.random.default_rng(14).integers(0, 3, 20)

@@ -76,6 +76,7 @@ def same(one: bilex.Run, other: bilex.Run) -> None:
 
 
 @pytest.mark.parametrize("method", LEARNING)
+@pytest.mark.usefixtures("short_spellings")
 def test_every_method_goes_on(languages: Languages, folder: Path, method: str) -> None:
     whole, kept = induce(languages, folder, method=method)
     assert [one.iterations for one in kept] == list(range(1, len(kept) + 1))

@@ -62,6 +62,18 @@ def test_products_that_underflow_or_overflow(scale: float) -> None:
     check(queries, targets, rng.normal(size=50).astype(np.float32), 4)
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered")
+@pytest.mark.parametrize("scales", [(1e10, 1e29), (1e-24, 1e18)])
+def test_sums_that_overflow_on_the_way_or_norms_that_underflow_prove_nothing(scales: tuple[float, float]) -> None:
+    """Targets whose norms are known beside queries that are long beyond measure; targets too short to be measured."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        targets, queries = (
+            make_vectors(rng, "plain", n, 3) * np.float32(scale) for n, scale in zip((50, 3), scales, strict=True)
+        )
+        check(queries, targets, rng.normal(size=50).astype(np.float32), 4)
+
+
 def test_no_query_is_no_answer() -> None:
     found = Index(np.ones((5, 3), np.float32)).top_k(np.zeros((0, 3), np.float32), 2)
     assert found.indices.shape == found.scores.shape == (0, 2)

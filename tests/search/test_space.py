@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -138,3 +140,11 @@ def test_a_zero_vector_stays_zero_and_finite() -> None:
 def test_an_unknown_retrieval_is_an_error() -> None:
     with pytest.raises(BilexError, match="'cosine'"):
         make_space().search(np.array([0]), 1, "cosine", ENGINE)
+
+
+def test_a_mirrored_space_has_the_neighbours_of_the_other_side_if_there_are_any() -> None:
+    space = make_space()
+    turned = space.mirrored()
+    assert space.neighbours is not None and turned.neighbours is not None
+    np.testing.assert_array_equal(turned.neighbours.of_source, space.neighbours.of_target)
+    assert replace(space, neighbours=None).mirrored().neighbours is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -15,7 +16,13 @@ from bilex.web.app import create_app
 from bilex.web.explorer import Explorer
 from bilex.web.security import cookie_name
 from tests.languages import make_languages
-from tests.web.helpers import ADDRESS, HOSTILE, PORT, TOKEN
+from tests.web.helpers import ADDRESS, HOSTILE, PATIENCE, PORT, TOKEN, serving
+from tools.screenshots import browser
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run these tests first: the first worker of pytest-xdist then has all of them, with one browser and one run."""
+    items.sort(key=lambda item: Path(__file__).parent not in item.path.parents)
 
 
 def make_run(place: Path, *, complete: bool) -> Path:
@@ -73,3 +80,19 @@ def client(explorer: Explorer) -> Iterator[TestClient]:
     cookies = {cookie_name(PORT): TOKEN}
     with TestClient(app, base_url=ADDRESS, headers=headers, cookies=cookies, raise_server_exceptions=False) as opened:
         yield opened
+
+
+@pytest.fixture(scope="package")
+def driver() -> Iterator[Any]:
+    """A browser. Leave its window as it was."""
+    with browser() as opened:
+        opened.set_script_timeout(PATIENCE)
+        yield opened
+
+
+@pytest.fixture(scope="package")
+def served(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """A copy of the run, and the address where it is served."""
+    folder = Path(shutil.copytree(made, tmp_path_factory.mktemp("served") / "run"))
+    with serving(folder) as (_, address):
+        yield folder, address

@@ -11,11 +11,12 @@ import httpx
 
 from tests.cli.helpers import COMMAND
 
-__all__ = ["ADDRESS", "HOSTILE", "PORT", "TOKEN", "logged_in", "serving"]
+__all__ = ["ADDRESS", "HOSTILE", "PATIENCE", "PORT", "TOKEN", "logged_in", "serving"]
 
 PORT = 8765
 ADDRESS = f"http://127.0.0.1:{PORT}"
 TOKEN = "the-token-of-the-tests"
+PATIENCE = 60  # seconds, for a loaded machine
 HOSTILE = (
     "</script><img src=x onerror=document.title='owned'>",
     '"><svg onload=document.title=`owned`>',

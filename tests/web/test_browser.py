@@ -18,8 +18,8 @@ from bilex.lexicon.reviews import Decision, Reviews
 from bilex.report.page import write_report
 from bilex.runs.run import Run
 from tests.languages import make_languages
-from tests.web.helpers import HOSTILE, serving
-from tools.screenshots import BROWSER, DRIVER, browser
+from tests.web.helpers import HOSTILE, PATIENCE, serving
+from tools.screenshots import BROWSER, DRIVER
 
 pytest.importorskip("selenium.webdriver", reason="selenium is missing; pip install 'bilex[dev]'")
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
@@ -29,7 +29,6 @@ from selenium.webdriver.common.keys import Keys
 pytestmark = pytest.mark.skipif(
     not (BROWSER and DRIVER), reason="no browser here; install chromium and chromedriver to run these tests"
 )
-PATIENCE = 60  # seconds, for a loaded machine
 OVERLAPS = """
 const boxes = Array.from(document.querySelectorAll("#picture text"), (label) => label.getBBox());
 return boxes.some((a, i) => boxes.some((b, j) => i < j && a.x < b.x + b.width && b.x < a.x + a.width &&
@@ -134,20 +133,6 @@ class Page:
         """Check that no word became markup or script."""
         assert self.driver.title == "run · bilex"
         assert not self.count("main img, main script")
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[Any]:
-    with browser() as opened:
-        opened.set_script_timeout(PATIENCE)
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def served(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    folder = Path(shutil.copytree(made, tmp_path_factory.mktemp("served") / "run"))
-    with serving(folder) as (_, address):
-        yield folder, address
 
 
 @pytest.fixture

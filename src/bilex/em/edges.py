@@ -11,7 +11,8 @@ neighbours are those under the maps of the other folds, and their pairs are no e
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,12 +25,14 @@ from bilex.model.forms import Vocabularies
 from bilex.model.pair_weights import FOLDS, CandidateEdges, WeighedEdges
 from bilex.model.prior import Prior
 from bilex.model.theta import Theta
-from bilex.numerics.rows import distinct, make_unit
+from bilex.numerics.rows import as_rows, blocks, make_unit
+from bilex.numerics.threads import for_each
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.engine import Engine
 from bilex.search.lists import NeighbourLists
 from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
 
+EDGES_OF_A_THREAD = 1 << 16  # at a time
 DICTIONARY_NEIGHBOURS = 20  # of a dictionary's word: as many as other words have edges, by neighbours of both sides
 LISTING_ODDS = 1.75  # nats: a pair may be this much less probable than no pair, since synonyms share a word's posterior
 
@@ -67,30 +70,121 @@ def gather_edges(
     known = np.zeros(shape[0], bool)
     if dictionary is not None:
         known[dictionary.source] = True
-    keys, near = list[Indices](), list[Flags]()
-    measured = StandingOut(neighbours, shape)
-    added = np.zeros(0, np.int64) if extra is None else extra.keys(shape[1])
-    everything = FoldMaps(space, trained)
+    every, added = FoldMaps(space, trained), RowPairs() if extra is None else extra
+    crowding, found = Crowding(np.zeros(shape[0]), np.zeros(shape[1])), list[FoundEdges]()
     for fold in range(FOLDS):
-        own = np.arange(fold, shape[0], FOLDS)
-        maps = everything.without(fold, languages, config)
-        mapped, unknown, taught = maps.sources(own), own[~known[own]], own[known[own]]
-        rows, columns = edges_of_fold(fold, unknown, known, neighbours)
-        if len(taught):
-            found = engine.top_k(mapped[taught // FOLDS], maps.targets, min(DICTIONARY_NEIGHBOURS, shape[1]))
-            rows = np.concatenate([rows, np.repeat(taught, found.indices.shape[1])])
-            columns = np.concatenate([columns, found.indices.ravel()])
-            measured.fitted.source[taught] = found.scores[:, :CROWDING_NEIGHBOURS].mean(axis=1)
-        found_keys = distinct(rows * np.int64(shape[1]) + columns)
-        keys.append(distinct(np.concatenate([found_keys, added[added // shape[1] % FOLDS == fold]])))
-        near.append(np.isin(keys[-1], found_keys, assume_unique=True))
-        measured.measure(fold, unknown, keys[-1], (mapped, maps.targets), (everything.sources(own), space.target))
-        del maps, mapped  # before those of the next fold are made
-    order = np.argsort(np.concatenate(keys))
-    pairs = RowPairs(*np.divmod(np.concatenate(keys)[order], shape[1]))
-    evidence = tuple(Measured.on(kind, pairs.source, pairs.target) for kind in languages.kinds)
-    graph, csls, cosine = measured.edges(pairs, order, known)
-    return CandidateEdges(graph, csls, cosine, evidence, np.concatenate(near)[order], languages.vocabularies)
+        maps, own = every.without(fold, languages, config), np.arange(fold, shape[0], FOLDS)
+        words = FoldWords(fold, own[~known[own]], maps.sources(own), maps.targets)
+        parts = [words.find_neighbours(neighbours, crowding), words.find_followers(neighbours, crowding, known)]
+        if known[own].any():
+            parts.append(words.search(own[known[own]], engine, crowding))
+        parts.append(words.score_pairs(added.where(added.source % FOLDS == fold), space))
+        found.append(FoundEdges.join(parts).distinct(shape[1]))
+        del maps, words  # before those of the next fold are made
+    edges = FoundEdges.join(found).distinct(shape[1])
+    rows, columns = edges.rows, edges.columns
+    fitted = crowding.csls(edges.fitted, rows, columns)
+    whole = Crowding(space.source_crowding, space.target_crowding).csls(edges.whole, rows, columns)
+    own = known[rows]
+    return CandidateEdges(
+        Graph.from_edges(rows, columns, fitted, shape),
+        np.where(own, fitted, (whole + fitted) / 2),
+        np.where(own, edges.fitted, (edges.fitted + edges.whole) / 2),
+        tuple(Measured.on(kind, rows, columns) for kind in languages.kinds),
+        edges.near,
+        languages.vocabularies,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FoundEdges:
+    """Edges and their cosines: under maps that their source words had no part in (`fitted`) and those of all pairs.
+
+    The words of a dictionary have only the former. `near` are neighbours; the others are edges because they were asked
+    for.
+    """
+
+    rows: Indices
+    columns: Indices
+    fitted: Floats
+    whole: Floats
+    near: Flags
+
+    @classmethod
+    def join(cls, parts: Sequence[FoundEdges]) -> FoundEdges:
+        """Put lists of edges one after the other."""
+        return cls(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)))
+
+    def where(self, keep: Flags | Indices) -> FoundEdges:
+        """Return only these edges."""
+        return FoundEdges(*(getattr(self, each.name)[keep] for each in fields(self)))
+
+    def distinct(self, width: int) -> FoundEdges:
+        """Sort the edges; of those that were found twice the first stays."""
+        keys = self.rows * np.int64(width) + self.columns
+        order = np.argsort(keys, kind="stable")
+        is_new = np.ones(len(order), np.bool_)
+        np.not_equal(keys[order[1:]], keys[order[:-1]], out=is_new[1:])
+        return self.where(order[is_new])
+
+
+@dataclass(frozen=True, eq=False)
+class Crowding:
+    """The mean cosine of each word with its neighbours."""
+
+    source: Floats
+    target: Floats
+
+    def csls(self, cosines: Floats, rows: Indices, columns: Indices) -> Floats:
+        """Return the CSLS scores of pairs from their cosines."""
+        return np.asarray(2 * cosines - self.source[rows] - self.target[columns])
+
+
+@dataclass(frozen=True, eq=False)
+class FoldWords:
+    """The source words of a fold and all targets, under maps that the fold had no part in.
+
+    `unknown` are the words that no dictionary lists.
+    """
+
+    fold: int
+    unknown: Indices
+    mapped: Vectors
+    targets: Vectors
+
+    def find_neighbours(self, neighbours: NeighbourLists, crowding: Crowding) -> FoundEdges:
+        """Return the edges to the neighbours of the unknown words, and measure their crowding."""
+        near = neighbours.of_source[self.unknown]
+        rows, columns = np.repeat(self.unknown, near.shape[1]), near.ravel()
+        cosines = self._cosines(rows, columns)
+        crowding.source[self.unknown] = cosines.reshape(near.shape).mean(axis=1)
+        whole = neighbours.source_cosines[self.unknown].ravel()
+        return FoundEdges(rows, columns, cosines, whole, np.ones(len(rows), np.bool_))
+
+    def find_followers(self, neighbours: NeighbourLists, crowding: Crowding, known: Flags) -> FoundEdges:
+        """Return the edges to targets that have unknown words as neighbours, and add to the crowding of all targets."""
+        columns, places = np.nonzero(neighbours.of_target % FOLDS == self.fold)
+        rows = neighbours.of_target[columns, places]
+        cosines = self._cosines(rows, columns)
+        crowding.target[:] += np.bincount(columns, cosines, len(crowding.target)) / neighbours.of_target.shape[1]
+        whole = neighbours.target_cosines[columns, places]
+        return FoundEdges(rows, columns, cosines, whole, np.ones(len(rows), np.bool_)).where(~known[rows])
+
+    def search(self, words: Indices, engine: Engine, crowding: Crowding) -> FoundEdges:
+        """Search for the neighbours of a dictionary's words, and measure their crowding."""
+        found = engine.top_k(self.mapped[words // FOLDS], self.targets, min(DICTIONARY_NEIGHBOURS, len(self.targets)))
+        crowding.source[words] = found.scores[:, :CROWDING_NEIGHBOURS].mean(axis=1)
+        rows, cosines = np.repeat(words, found.indices.shape[1]), found.scores.ravel()
+        return FoundEdges(rows, found.indices.ravel(), cosines, cosines, np.ones(len(rows), np.bool_))
+
+    def score_pairs(self, pairs: RowPairs, space: SharedSpace) -> FoundEdges:
+        """Return pairs of these words as edges."""
+        rows, columns = pairs.source, pairs.target
+        whole = score_edges(space.source, space.target, rows, columns)
+        return FoundEdges(rows, columns, self._cosines(rows, columns), whole, np.zeros(len(rows), np.bool_))
+
+    def _cosines(self, rows: Indices, columns: Indices) -> Floats:
+        return score_edges(self.mapped, self.targets, rows // FOLDS, columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,14 +204,15 @@ class FoldMaps:
         theta = Theta.from_pairs(languages.source[pairs.source], languages.target[pairs.target], config)
         found = FoldMaps(self.space, pairs, theta, languages.source)
         if theta.target_map is not None:
-            vars(found)["targets"] = make_unit(theta.map_target(languages.target))
+            vars(found)["targets"] = theta.map_target(languages.target)
         return found
 
     def sources(self, rows: Indices) -> Vectors:
         """Map these source words."""
         if self.theta is None or self.vectors is None:
             return np.ascontiguousarray(self.space.source[rows])
-        return make_unit(self.theta.map_source(self.vectors[rows]))
+        mapped = self.theta.map_source(self.vectors[rows])
+        return make_unit(mapped) if self.theta.target_map is None else mapped
 
     @cached_property
     def targets(self) -> Vectors:
@@ -125,77 +220,17 @@ class FoldMaps:
         return self.space.target
 
 
-class StandingOut:
-    """How far edges stand out: their cosines and the crowding of their words, cross-fitted and by all pairs."""
-
-    def __init__(self, neighbours: NeighbourLists, shape: tuple[int, int]) -> None:
-        self.fitted, self.whole = FoldCrowding(neighbours, shape), FoldCrowding(neighbours, shape)
-        self._cosines = list[tuple[Floats, Floats]]()
-        self._shape = shape
-
-    def measure(
-        self, fold: int, words: Indices, keys: Indices, fitted: tuple[Vectors, Vectors], whole: tuple[Vectors, Vectors]
-    ) -> None:
-        """Add the edges of a fold, under its own maps and under those of all pairs."""
-        rows, columns = np.divmod(keys, self._shape[1])
-        self._cosines.append(
-            (score_edges(*fitted, rows // FOLDS, columns), score_edges(*whole, rows // FOLDS, columns))
-        )
-        self.fitted.measure(words, fold, *fitted)
-        self.whole.measure(words, fold, *whole)
-
-    def edges(self, pairs: RowPairs, order: Indices, known: Flags) -> tuple[Graph, Floats, Floats]:
-        """Return the graph of cross-fitted CSLS, and the CSLS and the cosines that pairs are weighed by.
-
-        These are the mean of cross-fitted and of all pairs, and for the words of a dictionary cross-fitted.
-        """
-        rows, columns = pairs.source, pairs.target
-        cosines, whole = (np.concatenate(each)[order] for each in zip(*self._cosines, strict=True))
-        cross_fitted = self.fitted.csls(cosines, pairs)
-        csls = (self.whole.csls(whole, pairs) + cross_fitted) / 2
-        graph = Graph.from_edges(rows, columns, cross_fitted, self._shape)
-        own = known[rows]
-        return graph, np.where(own, cross_fitted, csls), np.where(own, cosines, (cosines + whole) / 2)
-
-
 def score_edges(queries: Vectors, targets: Vectors, rows: Indices, columns: Indices) -> Floats:
-    """Compute the cosine of each edge between unit vectors."""
-    from bilex.search.topk_kernel import edge_scores
+    """Compute the cosine of each edge between unit vectors, on all threads."""
+    from bilex.numerics.products_kernel import edge_scores
 
-    return np.asarray(edge_scores(queries, targets, rows, columns))
+    queries, targets, scores = as_rows(queries), as_rows(targets), np.empty(len(rows))
 
+    def score(part: slice) -> None:
+        scores[part] = edge_scores(queries, targets, rows[part], columns[part])
 
-def edges_of_fold(fold: int, unknown: Indices, known: Flags, neighbours: NeighbourLists) -> tuple[Indices, Indices]:
-    """Return the edges of a fold's source words: neighbours in either direction.
-
-    The neighbours of `known` words are not used; `unknown` are the other words of the fold.
-    """
-    back = neighbours.of_target.ravel()
-    behind = np.repeat(np.arange(len(neighbours.of_target)), neighbours.of_target.shape[1])
-    theirs = (back % FOLDS == fold) & ~known[back]
-    rows = np.concatenate([np.repeat(unknown, neighbours.of_source.shape[1]), back[theirs]])
-    return rows, np.concatenate([neighbours.of_source[unknown].ravel(), behind[theirs]])
-
-
-class FoldCrowding:
-    """The crowding of each word, from cosines with its neighbours under the maps of the source words' folds."""
-
-    def __init__(self, neighbours: NeighbourLists, shape: tuple[int, int]) -> None:
-        self.source, self.target = np.zeros(shape[0]), np.zeros(shape[1])
-        self._neighbours = neighbours
-
-    def measure(self, words: Indices, fold: int, mapped: Vectors, targets: Vectors) -> None:
-        """Add what a fold says: of these source words, and of all targets that its words are near to."""
-        near, back = self._neighbours.of_source[words], self._neighbours.of_target
-        found = score_edges(mapped, targets, np.repeat(words // FOLDS, near.shape[1]), near.ravel())
-        self.source[words] = found.reshape(near.shape).mean(axis=1)
-        columns, places = np.nonzero(back % FOLDS == fold)
-        cosines = score_edges(mapped, targets, back[columns, places] // FOLDS, columns)
-        self.target += np.bincount(columns, cosines, len(self.target)) / back.shape[1]
-
-    def csls(self, cosines: Floats, pairs: RowPairs) -> Floats:
-        """Return the CSLS scores of pairs from their cosines."""
-        return np.asarray(2 * cosines - self.source[pairs.source] - self.target[pairs.target])
+    for_each(score, list(blocks(len(rows), EDGES_OF_A_THREAD)))
+    return scores
 
 
 def match_weighed(edges: WeighedEdges, prior: Prior, least_odds: float = LISTING_ODDS) -> Matching:

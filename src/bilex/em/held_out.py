@@ -185,7 +185,8 @@ def in_common(found: Sequence[RowPairs], name: str, n_targets: int) -> Iterator[
     keys, counts = np.unique(np.concatenate([pairs.keys(n_targets) for pairs in found]), return_counts=True)
     for least in range(2, MAX_SHARING + 1):
         shared = keys[counts >= least]
-        if len(shared) >= MIN_IN_COMMON and (counts == least).any():  # otherwise the same as the next
+        differs = least == MAX_SHARING or (counts == least).any()  # from those of the next
+        if differs and len(shared) >= MIN_IN_COMMON:
             yield f"pairs common to at least {least} {name}", RowPairs(shared // n_targets, shared % n_targets)
 
 

@@ -20,7 +20,6 @@ from bilex.model.pair_weights import weigh_edges
 from bilex.model.posterior import worthwhile_posterior
 from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords, m_step
-from bilex.numerics.rows import unit
 from bilex.numerics.types import Floats
 from bilex.search.space import SharedSpace
 
@@ -44,7 +43,7 @@ def refine(fit: Fit, languages: Languages, seed: RowPairs, method: Method, prior
     frequent, prior = languages.among_frequent(max_rank), prior.among_frequent(max_rank)
     context.reporter.stage("weighing the evidence")
     words = MappedWords(fit.theta, frequent.source, frequent.target)
-    space, neighbours = SharedSpace.of_units(unit(words.sources), unit(words.targets), context.engine)
+    space, neighbours = SharedSpace.of_units(*words.units, context.engine)
     context.clock.restart()
     trained = training_pairs(fit, seed, method).among_frequent(max_rank)
     edges = gather_edges(frequent, space, neighbours, trained, method.map, context.engine)

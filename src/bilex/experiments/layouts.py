@@ -41,7 +41,8 @@ TOML_WORDS = {
 }
 PairName = Annotated[str, msgspec.Meta(pattern=PAIR)]
 Converted = TypeVar("Converted")
-Template = Annotated[str, msgspec.Meta(min_length=1, pattern=TEMPLATE)]
+Template = Annotated[str, msgspec.Meta(min_length=1)]  # and TEMPLATE: see `check_templates`
+TEMPLATE_KEYS = ("vectors", "test", "train", "similarity", "seeds", "tests", "source", "target")
 Templates = Template | list[Template]
 """Paths with placeholders in braces; the first that exists counts."""
 
@@ -240,7 +241,10 @@ def is_file(path: str | os.PathLike[str]) -> bool:
 def convert_table(table: Mapping[str, Any], kind: type[Converted], origin: str, known: Collection[str]) -> Converted:
     """Convert a TOML table to a type; raise an InputError with the nearest of the `known` words for an unknown one."""
     try:
-        return msgspec.convert(table, kind)
+        converted = msgspec.convert(table, kind)
+        if kind is LayoutTable:
+            check_templates(table)
+        return converted
     except msgspec.ValidationError as error:
         problem, _, place = str(error).partition(" - at ")
         unknown = re.search(r"unknown field `(.*)`|enum value '(.*)'", problem)
@@ -251,6 +255,29 @@ def convert_table(table: Mapping[str, Any], kind: type[Converted], origin: str, 
         where = place.strip("`").replace("key` in `", "").removeprefix("$").removeprefix(".")
         remedy = f"did you mean {near[0]!r}?" if near else "correct it"
         raise InputError(origin, f"{where}: {words}" if where else words, remedy) from None
+
+
+def check_templates(table: Mapping[str, Any], place: str = "$") -> None:
+    """Raise if a path of a layout's table has an unknown placeholder.
+
+    msgspec could check the pattern, but 0.22 crashes when Python ends, if a text with a pattern may also be a list.
+    """
+    for key, value in table.items():
+        if key == "pair":
+            for own in value.values():
+                check_templates(own, f"{place}.pair[...]")
+        elif key in TEMPLATE_KEYS:
+            check_template(value, f"{place}.{key}")
+
+
+def check_template(value: Any, place: str) -> None:
+    """Raise if a path, or one of several, has an unknown placeholder."""
+    if isinstance(value, str):
+        if not re.search(TEMPLATE, value):
+            raise msgspec.ValidationError(f"Expected `str` matching regex {TEMPLATE!r} - at `{place}`")
+        return
+    for inner in value.values() if isinstance(value, dict) else value:
+        check_template(inner, f"{place}[...]")
 
 
 def parse_pair(name: str) -> tuple[str, str]:

@@ -19,13 +19,10 @@ is exact and there are no tolerances.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bilex.matching.auction_kernel import Booleans, Ints, auction, clear_slot, fill_slot, is_full
 from bilex.matching.heap_kernel import pop, push
 from bilex.numerics.compilation import njit
-
-Ints = NDArray[np.int64]
-Booleans = NDArray[np.bool_]
 
 UNREACHED = np.int64(1) << np.int64(62)
 MAX_BIDS_PER_EDGE = 50
@@ -33,10 +30,15 @@ PRICE_ROUNDS = 3  # more lower few prices further
 
 
 class SidedGraph(NamedTuple):
-    """The graph as one side sees it: the edges of each vertex of side A, and the ends and weight of each edge."""
+    """The graph as one side sees it: the places of the edges of each vertex of A, and the ends and weight of each edge.
+
+    `far` and `worth` are the other end and the weight of the edge at each place, so that a vertex's are side by side.
+    """
 
     pointers: Ints
     edges: Ints
+    far: Ints
+    worth: Ints
     ends_a: Ints
     ends_b: Ints
     weights: Ints
@@ -81,94 +83,10 @@ def transpose(indices: Ints, n_b: int) -> tuple[Ints, Ints]:
 
 
 @njit(cache=True, nogil=True)
-def fill_slot(slots: Ints, vertex: int, edge: int) -> None:
-    """Write `edge` into a free slot of `vertex`."""
-    for slot in range(slots.shape[1]):
-        if slots[vertex, slot] < 0:
-            slots[vertex, slot] = edge
-            return
-
-
-@njit(cache=True, nogil=True)
-def clear_slot(slots: Ints, vertex: int, edge: int) -> None:
-    """Clear the slot of `vertex` that holds `edge`."""
-    for slot in range(slots.shape[1]):
-        if slots[vertex, slot] == edge:
-            slots[vertex, slot] = -1
-            return
-
-
-@njit(cache=True, nogil=True)
-def is_full(slots: Ints, vertex: int) -> bool:
-    """Check whether every slot of `vertex` holds an edge."""
-    for slot in range(slots.shape[1]):  # noqa: SIM110 (numba has no all() over a generator)
-        if slots[vertex, slot] < 0:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def cheapest_slot(bids: Ints, vertex: int) -> int:
-    """Return the slot of the lowest bid (`argmin` would make numba import SciPy, in every process)."""
-    found = 0
-    for slot in range(1, bids.shape[1]):
-        if bids[vertex, slot] < bids[vertex, found]:
-            found = slot
-    return found
-
-
-@njit(cache=True, nogil=True)
-def auction(
-    indptr: Ints,
-    ends_a: Ints,
-    indices: Ints,
-    weights: Ints,
-    slots_a: Ints,
-    slots_b: Ints,
-    v: Ints,
-    epsilon: int,
-    max_bids: int,
-) -> Booleans:
-    """Let the vertices of A bid for those of B until none has a profitable bid, or after `max_bids`.
-
-    A vertex of A bids for the edge of best profit ``w - v``, as high as the second best profit (or the null
-    option's 0) allows, plus `epsilon`. With several slots on side B a free one, whose bid is 0, or else the cheapest is
-    sold. The result need not be optimal: `repair` does the rest.
-    """
-    bids, chosen = np.zeros(slots_b.shape, np.int64), np.zeros(indices.size, np.bool_)
-    units = np.empty(slots_a.shape, np.int64)
-    units[:] = np.arange(slots_a.shape[0] - 1, -1, -1).reshape(-1, 1)
-    waiting = units.ravel()  # a stack of the units of A
-    n_waiting, n_bids = waiting.size, 0
-    while n_waiting > 0 and n_bids < max_bids:
-        n_waiting -= 1
-        a = waiting[n_waiting]
-        best, second, best_edge = 0, 0, -1
-        for edge in range(indptr[a], indptr[a + 1]):
-            if chosen[edge]:
-                continue
-            profit = weights[edge] - v[indices[edge]]
-            if profit > best:
-                best, second, best_edge = profit, best, edge
-            elif profit > second:
-                second = profit
-        if best_edge < 0:
-            continue
-        n_bids += 1
-        b = indices[best_edge]
-        slot = cheapest_slot(bids, b)
-        loser = slots_b[b, slot]
-        if loser >= 0:
-            chosen[loser] = False
-            clear_slot(slots_a, ends_a[loser], loser)
-            waiting[n_waiting] = ends_a[loser]
-            n_waiting += 1
-        slots_b[b, slot], bids[b, slot] = best_edge, v[b] + best - second + epsilon
-        chosen[best_edge] = True
-        fill_slot(slots_a, a, best_edge)
-        if is_full(slots_b, b):
-            v[b] = bids[b, cheapest_slot(bids, b)]
-    return chosen
+def seen_from_b(ends_a: Ints, indices: Ints, weights: Ints, n_b: int) -> SidedGraph:
+    """Return the graph as side B sees it."""
+    pointers, edges = transpose(indices, n_b)
+    return SidedGraph(pointers, edges, ends_a[edges], weights[edges], indices, ends_a, weights)
 
 
 @njit(cache=True, nogil=True)
@@ -179,23 +97,21 @@ def lower_prices(indptr: Ints, graph: SidedGraph, state: SolverState) -> None:
     At the lower price most of them are content, so `settle` drops fewer edges. A few rounds: each raises the profits u
     that the next compares with. `graph` is seen from side B, `indptr` from side A.
     """
-    pointers, edges, _, ends_a, weights = graph
     slots_a, slots_b, u, v, _ = state
     for a in range(slots_a.shape[0]):
         u[a] = 0
         for edge in range(indptr[a], indptr[a + 1]):
             if slots_a[a, 0] < 0 or slots_a[a, 0] == edge:
-                u[a] = max(u[a], weights[edge] - v[graph.ends_a[edge]])
+                u[a] = max(u[a], graph.weights[edge] - v[graph.ends_a[edge]])
     for _ in range(PRICE_ROUNDS):
         for b in range(slots_b.shape[0]):
             own, price = slots_b[b, 0], np.int64(0)
-            for place in range(pointers[b], pointers[b + 1]):
-                edge = edges[place]
-                if edge != own:
-                    price = max(price, weights[edge] - u[ends_a[edge]])
+            for place in range(graph.pointers[b], graph.pointers[b + 1]):
+                if graph.edges[place] != own:
+                    price = max(price, graph.worth[place] - u[graph.far[place]])
             if price < v[b]:
                 if own >= 0:
-                    u[ends_a[own]] = max(0, weights[own] - price)
+                    u[graph.ends_b[own]] = max(0, graph.weights[own] - price)
                 v[b] = price
 
 
@@ -223,12 +139,28 @@ def settle(indptr: Ints, indices: Ints, weights: Ints, state: SolverState) -> No
 
 
 @njit(cache=True, nogil=True)
+def lower_unsold(graph: SidedGraph, state: SolverState) -> None:
+    """Lower the price of each vertex of B that is not sold out to the least that condition (1) allows.
+
+    `repair` has less to search for then. `graph` is seen from side B.
+    """
+    _, slots_b, u, v, chosen = state
+    for b in range(slots_b.shape[0]):
+        if v[b] > 0 and not is_full(slots_b, b):
+            price = np.int64(0)
+            for place in range(graph.pointers[b], graph.pointers[b + 1]):
+                if not chosen[graph.edges[place]]:
+                    price = max(price, graph.worth[place] - u[graph.far[place]])
+            v[b] = min(v[b], price)
+
+
+@njit(cache=True, nogil=True)
 def cheapest_end(root: int, graph: SidedGraph, state: SolverState, search: PathSearch) -> tuple[int, int, int]:
     """Run Dijkstra's algorithm from `root` to the cheapest vertex where a path may end; see `repair`.
 
     Return the cost of that end, its vertex, and the number of touched vertices.
     """
-    pointers, edges, ends_a, ends_b, weights = graph
+    pointers, edges, far, worth, ends_a, _, weights = graph
     _, slots_b, u, v, chosen = state
     distance, came_by, done, touched, heap_key, heap_node = search
     n_b = slots_b.shape[0]
@@ -246,10 +178,12 @@ def cheapest_end(root: int, graph: SidedGraph, state: SolverState, search: PathS
         if node >= n_b:
             a = node - n_b
             for place in range(pointers[a], pointers[a + 1]):
+                b = far[place]
+                there = here + u[a] + v[b] - worth[place]
+                if there >= limit or there >= distance[b]:
+                    continue
                 edge = edges[place]
-                b = ends_b[edge]
-                there = here + u[a] + v[b] - weights[edge]
-                if chosen[edge] or there >= limit or there >= distance[b]:
+                if chosen[edge]:
                     continue
                 if distance[b] == UNREACHED:
                     touched[n_touched] = b
@@ -358,13 +292,13 @@ def solve_integers(
     for a in range(n_a):
         ends_a[indptr[a] : indptr[a + 1]] = a
     max_bids = MAX_BIDS_PER_EDGE * (indices.size + n_a * capacity_a)
-    chosen = auction(indptr, ends_a, indices, weights, slots_a, slots_b, v, epsilon, max_bids)
+    chosen = auction(indptr, indices, weights, slots_a, slots_b, v, epsilon, max_bids)
     state = SolverState(slots_a, slots_b, u, v, chosen)
-    pointers, of_b = transpose(indices, n_b)
-    seen_from_b = SidedGraph(pointers, of_b, indices, ends_a, weights)
+    of_b = seen_from_b(ends_a, indices, weights, n_b)
     if capacity_a == capacity_b == 1:
-        lower_prices(indptr, seen_from_b, state)
+        lower_prices(indptr, of_b, state)
     settle(indptr, indices, weights, state)
-    repair(SidedGraph(indptr, np.arange(indices.size), ends_a, indices, weights), state)
-    repair(seen_from_b, SolverState(slots_b, slots_a, v, u, chosen))
+    lower_unsold(of_b, state)
+    repair(SidedGraph(indptr, np.arange(indices.size), indices, weights, ends_a, indices, weights), state)
+    repair(of_b, SolverState(slots_b, slots_a, v, u, chosen))
     return chosen, u, v

@@ -101,9 +101,15 @@ class MappedWords:
             queries, norms = (self.sources - theta.mu).astype(np.float32), squared_norms(self.sources)
         return queries, np.asarray((theta.mu @ theta.mu - norms) / 2)
 
+    @property
+    def units(self) -> tuple[Vectors, Vectors]:
+        """Both languages as unit vectors, which two maps leave already."""
+        sides = self.sources, self.targets
+        return (unit(sides[0]), unit(sides[1])) if self.theta.target_map is None else sides
+
     def weigh(self, rows: Indices, columns: Indices) -> Floats:
         """Compute the weight of each edge in float64."""
-        from bilex.search.topk_kernel import edge_scores
+        from bilex.numerics.products_kernel import edge_scores
 
         return np.asarray(edge_scores(self.queries, self.targets, rows, columns) + self.offsets[rows])
 

@@ -87,17 +87,16 @@ def scale_rows(vectors: Vectors, scaled: Vectors) -> Vectors:
     return scaled
 
 
-def squared_norms(vectors: Vectors, shift: Floats | float = 0.0) -> Floats:
+def squared_norms(vectors: Vectors, shift: Floats | None = None) -> Floats:
     """Compute ``‖x + shift‖²`` for each row x."""
     norms = np.empty(len(vectors))
-    if are_many(vectors):
+    if shift is None and are_many(vectors):
         from bilex.numerics.rows_kernel import add_squares, pairwise_plan
 
-        dimension = vectors.shape[1]
-        add_squares(as_rows(vectors), np.broadcast_to(shift, dimension) + 0.0, pairwise_plan(dimension), norms)
+        add_squares(as_rows(vectors), pairwise_plan(vectors.shape[1]), norms)
         return norms
     for rows in blocks(len(vectors)):
-        norms[rows] = ((vectors[rows].astype(np.float64) + shift) ** 2).sum(axis=1)
+        norms[rows] = ((vectors[rows].astype(np.float64) + (0.0 if shift is None else shift)) ** 2).sum(axis=1)
     return norms
 
 

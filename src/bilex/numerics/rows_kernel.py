@@ -3,6 +3,7 @@
 import numpy as np
 
 from bilex.numerics.compilation import njit
+from bilex.numerics.products_kernel import eight_sums
 from bilex.numerics.types import Floats, Indices, Vectors
 
 PAIRWISE_BLOCK = 128  # NumPy halves longer sums
@@ -27,34 +28,25 @@ def pairwise_plan(dimension: int) -> Indices:
 
 
 @njit(cache=True, nogil=True)
-def squares(row: Vectors, shift: Floats, start: int, stop: int) -> float:
-    """Sum ``(row + shift)²`` over a block in NumPy's order: eight sums, then the rest."""
-    whole, total = stop - (stop - start) % 8, 0.0
-    if whole > start:
-        sum0 = sum1 = sum2 = sum3 = sum4 = sum5 = sum6 = sum7 = 0.0
-        for i in range(start, whole, 8):
-            sum0 += (row[i] + shift[i]) ** 2
-            sum1 += (row[i + 1] + shift[i + 1]) ** 2
-            sum2 += (row[i + 2] + shift[i + 2]) ** 2
-            sum3 += (row[i + 3] + shift[i + 3]) ** 2
-            sum4 += (row[i + 4] + shift[i + 4]) ** 2
-            sum5 += (row[i + 5] + shift[i + 5]) ** 2
-            sum6 += (row[i + 6] + shift[i + 6]) ** 2
-            sum7 += (row[i + 7] + shift[i + 7]) ** 2
+def squares(numbers: Vectors) -> float:
+    """Sum the squares of a block in NumPy's order: eight sums, then the rest."""
+    whole, total = numbers.size - numbers.size % 8, 0.0
+    if whole > 0:
+        sum0, sum1, sum2, sum3, sum4, sum5, sum6, sum7 = eight_sums(numbers, numbers)
         total = ((sum0 + sum1) + (sum2 + sum3)) + ((sum4 + sum5) + (sum6 + sum7))
-    for i in range(whole, stop):
-        total += (row[i] + shift[i]) ** 2
+    for i in range(whole, numbers.size):
+        total += np.float64(numbers[i]) * np.float64(numbers[i])
     return total
 
 
 @njit(cache=True, nogil=True)
-def add_squares(vectors: Vectors, shift: Floats, plan: Indices, norms: Floats) -> None:
-    """Write ``‖x + shift‖²`` of each row x into `norms`."""
+def add_squares(vectors: Vectors, plan: Indices, norms: Floats) -> None:
+    """Write ``‖x‖²`` of each row x into `norms`."""
     sums = np.zeros(plan.shape[0] + 1)
     for row in range(vectors.shape[0]):
         start, count = 0, 0
         for block in range(plan.shape[0]):
-            sums[count] = squares(vectors[row], shift, start, plan[block, 0])
+            sums[count] = squares(vectors[row, start : plan[block, 0]])
             for _ in range(plan[block, 1]):
                 count -= 1
                 sums[count] += sums[count + 1]

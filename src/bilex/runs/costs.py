@@ -14,8 +14,9 @@ ITERATIONS, LATER_COST = 10, 0.1  # of EM, usually; the share of a full search t
 TRIALS = 3  # ways to use a dictionary that run EM when they are tried
 FINAL_SEARCH = 1.5  # the search in both directions, and again for the few words that it leaves open
 PAIR_COST = 1.4e-11  # CPU seconds to compare two words, for each dimension
-WORD_COST, NUMBER_COST = 5e-6, 2.5e-8  # CPU seconds to map, weigh and match a word, and more for each dimension
+WORD_COST, NUMBER_COST = 5e-6, 2e-8  # CPU seconds to map and compare a word, and more for each dimension
 FIT_COST = 1.4e-8  # CPU seconds to fit maps, for each dimension cubed
+SCORE_COST = 2e-5  # CPU seconds to weigh, match and judge the candidates of a word
 ENTRY_COST = 5e-6  # CPU seconds to rank or to write a word
 COUPLING_COST = 3e-6  # CPU seconds for each pair of words, where there is no seed
 PARSE_RATE = 60e6  # numbers a second read from text, on two cores
@@ -54,7 +55,8 @@ def stage_seconds(
         "learning": learning + whole * (beyond and method.self_learning and not method.evidence),
         "weighing": (search + FOLDS * (fit + word * sum(seen))) * (method.evidence and method.self_learning),
         "measuring": FINAL_SEARCH * whole,
-        "scoring": FOLDS * (fit + word * (rows + columns)),
+        "comparing": FOLDS * (fit + word * (rows + columns)),
+        "scoring": SCORE_COST * (rows + columns),
         "ranking": ENTRY_COST * (rows + columns),
         "writing": ENTRY_COST * (rows + columns) + REPORT_COST,
     }

@@ -95,6 +95,7 @@ def weigh_candidates(
         dictionary=None if known is None else known.pairs,
         extra=matched.union(prior.kept),
     )
+    context.reporter.stage("scoring")
     weighed = weigh_edges(edges, prior.capacities, None if known is None else known.pairs)
     if by_evidence:
         seen = weighed if method.e_step.match_all else weighed.among_frequent(method.e_step.max_rank)

@@ -231,8 +231,8 @@ def best_both_ways(
 
     `least` is for each target a score that k other queries have reached.
     """
-    of_queries, of_targets = engine.top_k_both(queries, targets, k)
-    columns, places = np.nonzero(of_targets.scores >= least[:, None])
+    of_queries, of_targets = engine.top_k_both(queries, targets, k, least.astype(np.float64))
+    columns, places = np.nonzero(of_targets.indices < len(queries))
     return of_queries, of_targets.indices[columns, places], columns, of_targets.scores[columns, places]
 
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bilex.numerics.products_kernel import row_norms
 from bilex.numerics.rows import as_rows
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search import int8_kernel
 from bilex.search.engine import MIN_QUERIES
 from bilex.search.index import slack_factor
 from bilex.search.rounding_kernel import WIDTH, prepare_queries, prepare_targets
-from bilex.search.topk_kernel import Lists, count_block, row_norms, scan_block
+from bilex.search.topk_kernel import Lists, count_block, scan_block
 
 SAMPLED_ROWS = 16  # every so many rows show how large the dimensions are
 MAX_LEADING = 0.75  # of the dimensions; more save too little

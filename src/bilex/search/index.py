@@ -1,8 +1,8 @@
 """A prepared index: the best targets of a few queries at the cost of a matrix-vector product each, without numba.
 
 As in the engines, float32 products only filter: whatever could be among the k best within the bound on their error is
-scored again in float64, in the order of `topk_kernel.dot`. So the answers are the engines', to the bit. The length of
-the longest target, which the bound needs, is measured once.
+scored again in float64, in the order of `products_kernel.dot`. So the answers are the engines', to the bit. The length
+of the longest target, which the bound needs, is measured once.
 """
 
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class Index:
 
 
 def sum_in_order(products: Floats) -> Floats:
-    """Sum each row as `topk_kernel.dot` does: eight sums side by side."""
+    """Sum each row as `products_kernel.dot` does: eight sums side by side."""
     dimension = products.shape[1]
     whole, sums = dimension - dimension % 8, np.zeros((len(products), 8))
     for start in range(0, whole, 8):

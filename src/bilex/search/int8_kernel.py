@@ -20,9 +20,10 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from bilex.numerics.compilation import config, intrinsic, njit, target_features, types
+from bilex.numerics.products_kernel import four_dots
 from bilex.numerics.types import Floats, Indices, Vectors
 from bilex.search.rounding_kernel import GROUPS, ROUND_UP, ROWS, WIDTH, Bytes, RoundedQueries, Tiles, has_instruction
-from bilex.search.topk_kernel import Lists, four_dots, insert
+from bilex.search.topk_kernel import Lists, insert
 
 AVX2_PART = 2, 2  # queries and groups of targets whose sums fit into 16 registers
 ALL_BITS = np.uint64(2**WIDTH - 1)

@@ -44,17 +44,29 @@ class LocalEngine:
             self._last[shape] = found.indices
         return found
 
-    def top_k_both(self, queries: Vectors, targets: Vectors, k: int) -> tuple[Neighbours, Neighbours]:
-        """Find the k best targets of each query and the k best queries of each target, in one pass."""
+    def top_k_both(
+        self, queries: Vectors, targets: Vectors, k: int, reached: Floats | None = None
+    ) -> tuple[Neighbours, Neighbours]:
+        """Find the k best targets of each query and the k best queries of each target, in one pass.
+
+        If k other queries have `reached` a score with each target, queries below it are left out; in their places is
+        the number of queries.
+        """
         check_k(k)
-        return self._search(queries, targets, min(k, len(targets)), min(k, len(queries)))
+        return self._search(queries, targets, min(k, len(targets)), min(k, len(queries)), None, reached)
 
     def _search(
-        self, queries: Vectors, targets: Vectors, k: int, k_back: int, levels: Floats | None = None
+        self,
+        queries: Vectors,
+        targets: Vectors,
+        k: int,
+        k_back: int,
+        levels: Floats | None = None,
+        levels_back: Floats | None = None,
     ) -> tuple[Neighbours, Neighbours]:
         """Find the k best targets of each query, and the `k_back` best queries of each target.
 
-        `levels` are scores that k targets of each query reach.
+        `levels` are scores that k targets of each query reach, `levels_back` those that other queries have reached.
         """
         from bilex.search.filters import choose_filter
 
@@ -62,6 +74,8 @@ class LocalEngine:
         (best, where), of_targets = empty_lists(len(queries), k), empty_lists(len(targets), k_back)
         if levels is not None:  # as if targets beyond the last had them: the k that reach them come before these
             best[:], where[:] = levels[:, None], len(targets)
+        if levels_back is not None:
+            of_targets[0][:], of_targets[1][:] = levels_back[:, None], len(queries)
         filtered = choose_filter(queries, targets, self.target_block, has_levels=levels is not None)
         strips = filtered.strips
 
@@ -76,8 +90,8 @@ class LocalEngine:
 
     def rank(self, queries: Vectors, targets: Vectors, chosen: Indices) -> Indices:
         """Compute the rank, from 1, of ``chosen[q]`` among all targets ordered by score for query q."""
+        from bilex.numerics.products_kernel import edge_scores
         from bilex.search.filters import Float32Filter
-        from bilex.search.topk_kernel import edge_scores
 
         queries, targets, chosen = as_rows(queries), as_rows(targets), np.array(chosen, np.int64)
         scores = edge_scores(queries, targets, np.arange(len(queries)), chosen)
@@ -100,7 +114,7 @@ def empty_lists(count: int, k: int) -> tuple[Floats, Indices]:
 
 def lowest_scores(queries: Vectors, targets: Vectors, chosen: Indices) -> Floats:
     """Compute the lowest score of each query with the targets chosen for it."""
-    from bilex.search.topk_kernel import edge_scores
+    from bilex.numerics.products_kernel import edge_scores
 
     rows = np.repeat(np.arange(len(chosen)), chosen.shape[1])
     scores = edge_scores(as_rows(queries), as_rows(targets), rows, chosen.ravel())

@@ -65,7 +65,7 @@ class ReusingEngine:
         return self.engine.rank(queries, targets, chosen)
 
     def _search_all(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
-        from bilex.search.topk_kernel import row_norms
+        from bilex.numerics.products_kernel import row_norms
 
         found = self.engine.top_k(queries, targets, min(self.keep, len(targets)))
         longest = float(row_norms(targets).max(initial=0.0))
@@ -74,7 +74,8 @@ class ReusingEngine:
 
     def _search_doubtful(self, last: LastSearch, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Score the kept targets again, and search for the queries whose bound does not hold."""
-        from bilex.search.topk_kernel import best_listed, row_norms
+        from bilex.numerics.products_kernel import row_norms
+        from bilex.search.topk_kernel import best_listed
 
         starts = np.arange(len(queries) + 1) * last.kept.shape[1]
         indices, scores = best_listed(queries, targets, starts, last.kept.ravel(), k)

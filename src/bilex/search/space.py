@@ -140,7 +140,7 @@ class SharedSpace:
 
     def scores(self, rows: Indices, columns: Indices, retrieval: str) -> Floats:
         """Compute the score of each pair."""
-        from bilex.search.topk_kernel import edge_scores
+        from bilex.numerics.products_kernel import edge_scores
 
         if retrieval == "nn":
             return np.asarray(edge_scores(self.source, self.target, rows, columns))

@@ -241,7 +241,7 @@ def merge_best(torch: Any, lists: DeviceLists, scores: Any, first: int, kept: in
 
 def exact_scores(queries: Vectors, targets: Vectors, columns: Indices) -> Floats:
     """Compute in float64 the scores of each query with its own targets."""
-    from bilex.search.topk_kernel import edge_scores
+    from bilex.numerics.products_kernel import edge_scores
 
     rows = np.repeat(np.arange(len(queries)), columns.shape[1])
     return np.asarray(edge_scores(queries, targets, rows, columns.ravel()).reshape(columns.shape))
@@ -249,7 +249,7 @@ def exact_scores(queries: Vectors, targets: Vectors, columns: Indices) -> Floats
 
 def error_bound(queries: Vectors, targets: Vectors) -> Floats:
     """Bound the error of each query's float32 scores, on a device that may flush subnormal numbers to 0."""
-    from bilex.search.topk_kernel import row_norms
+    from bilex.numerics.products_kernel import row_norms
 
     dimension, norms = queries.shape[1], row_norms(queries)
     longest = float(row_norms(targets).max(initial=0.0))

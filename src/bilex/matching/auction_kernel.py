@@ -1,0 +1,126 @@
+"""An auction that finds nearly right prices and a nearly optimal matching, for `solver_kernel` to start from.
+
+And the slots of a vertex, which hold its chosen edges: as many as its capacity, -1 where one is free.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilex.numerics.compilation import njit
+
+Ints = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+Small = NDArray[np.int32]
+
+AUCTION_BITS = 30  # of a weight in the auction
+
+
+@njit(cache=True, nogil=True)
+def fill_slot(slots: Ints, vertex: int, edge: int) -> None:
+    """Write `edge` into a free slot of `vertex`."""
+    for slot in range(slots.shape[1]):
+        if slots[vertex, slot] < 0:
+            slots[vertex, slot] = edge
+            return
+
+
+@njit(cache=True, nogil=True)
+def clear_slot(slots: Ints, vertex: int, edge: int) -> None:
+    """Clear the slot of `vertex` that holds `edge`."""
+    for slot in range(slots.shape[1]):
+        if slots[vertex, slot] == edge:
+            slots[vertex, slot] = -1
+            return
+
+
+@njit(cache=True, nogil=True)
+def is_full(slots: Ints, vertex: int) -> bool:
+    """Check whether every slot of `vertex` holds an edge."""
+    for slot in range(slots.shape[1]):  # noqa: SIM110 (numba has no all() over a generator)
+        if slots[vertex, slot] < 0:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def in_32_bits(numbers: Ints, shift: int) -> Small:
+    """Drop the lowest `shift` bits of numbers >= 0; what is still too large becomes the largest that fits."""
+    small = np.empty(numbers.size, np.int32)
+    for i in range(numbers.size):
+        small[i] = min(numbers[i] >> shift, 1 << AUCTION_BITS)
+    return small
+
+
+@njit(cache=True, nogil=True)
+def auction(
+    indptr: Ints,
+    indices: Ints,
+    weights: Ints,
+    slots_a: Ints,
+    slots_b: Ints,
+    v: Ints,
+    epsilon: int,
+    max_bids: int,
+) -> Booleans:
+    """Let the vertices of A bid for those of B until none has a profitable bid, or after `max_bids`.
+
+    A vertex of A bids for the edge of best profit ``w - v``, as high as the second best profit (or the null
+    option's 0) allows, plus `epsilon`. With several slots on side B a free one, whose bid is 0, or else the cheapest is
+    sold. The result need not be optimal, since `repair` does the rest; so it is found in 32 bits, because most of the
+    time goes into reading edges. Those who lost bid again after all who wait, whose edges the CPU reads ahead.
+    """
+    largest, shift = np.int64(0), 0
+    for weight in weights:
+        largest = max(largest, weight)
+    while largest >> shift >= 1 << AUCTION_BITS:
+        shift += 1
+    worth, prices, targets = in_32_bits(weights, shift), in_32_bits(v, shift), in_32_bits(indices, 0)
+    step, slots = max(1, epsilon >> shift), slots_b.shape[1]
+    owners, bids = np.full(slots_b.shape, -1, np.int32), np.zeros(slots_b.shape, np.int32)
+    waiting, first = np.arange(slots_a.size) // slots_a.shape[1], 0  # a ring of the units of A
+    n_waiting, n_bids = waiting.size, 0
+    while n_waiting > 0 and n_bids < max_bids:
+        a = waiting[first]
+        first, n_waiting = 0 if first + 1 == waiting.size else first + 1, n_waiting - 1
+        best, second, best_edge = 0, 0, -1
+        for edge in range(indptr[a], indptr[a + 1]):
+            profit = worth[edge] - prices[targets[edge]]
+            if profit <= second or (slots_a.shape[1] > 1 and owns(owners, targets[edge], a)):
+                continue
+            if profit > best:
+                best, second, best_edge = profit, best, edge
+            else:
+                second = profit
+        if best_edge < 0:
+            continue
+        n_bids += 1
+        b, slot = targets[best_edge], 0
+        for other in range(1, slots):
+            if bids[b, other] < bids[b, slot]:
+                slot = other
+        if owners[b, slot] >= 0:
+            last = first + n_waiting
+            waiting[last if last < waiting.size else last - waiting.size] = owners[b, slot]
+            n_waiting += 1
+        owners[b, slot], slots_b[b, slot], bids[b, slot] = a, best_edge, prices[b] + best - second + step
+        if is_full(slots_b, b):
+            prices[b] = bids[b, 0]
+            for other in range(1, slots):
+                prices[b] = min(prices[b], bids[b, other])
+    chosen = np.zeros(indices.size, np.bool_)
+    for b in range(slots_b.shape[0]):
+        v[b] = np.int64(prices[b]) << shift
+        for slot in range(slots):
+            if slots_b[b, slot] >= 0:
+                chosen[slots_b[b, slot]] = True
+                fill_slot(slots_a, owners[b, slot], slots_b[b, slot])
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def owns(owners: Small, b: int, a: int) -> bool:
+    """Check whether a vertex of A has a slot of one of B."""
+    for slot in range(owners.shape[1]):  # noqa: SIM110 (numba has no any() over a generator)
+        if owners[b, slot] == a:
+            return True
+    return False
