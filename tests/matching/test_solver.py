@@ -141,11 +141,11 @@ def test_prices_are_lowered_to_what_the_others_would_pay() -> None:
 def test_the_auction_step_is_small_beside_the_differences_that_decide() -> None:
     # Two sources can choose, between weights that are 600,000 and 200,000 apart.
     indptr, weights = np.array([0, 2, 4, 5]), np.array([1_000_000, 400_000, 900_000, 700_000, 5_000_000])
-    assert solver.auction_step(indptr, weights) == 80_000  # AUCTION_STEP of ten times the median difference
+    assert solver.auction_step(indptr, weights) == 40_000  # AUCTION_STEP of ten times the median difference
     # Where that is more than the largest weight, the largest weight counts.
-    assert solver.auction_step(indptr, np.array([1_000_000, 400_000, 900_000, 700_000, 2_000_000])) == 40_000
+    assert solver.auction_step(indptr, np.array([1_000_000, 400_000, 900_000, 700_000, 2_000_000])) == 20_000
     # So it does where a source's weights are equal, and where no source can choose the step does not matter.
-    assert solver.auction_step(indptr, np.array([100_000, 100_000, 3_000_000, 3_000_000, 2_000_000])) == 60_000
+    assert solver.auction_step(indptr, np.array([100_000, 100_000, 3_000_000, 3_000_000, 2_000_000])) == 30_000
     assert solver.auction_step(np.array([0, 1, 1, 2]), np.array([10**9, 10**8])) == 1
     assert solver.auction_step(indptr, np.array([1, 2, 3, 5, 1])) == 1  # never less, in integers
 

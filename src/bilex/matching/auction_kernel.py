@@ -13,6 +13,7 @@ Booleans = NDArray[np.bool_]
 Small = NDArray[np.int32]
 
 AUCTION_BITS = 30  # of a weight in the auction
+OWNER, EDGE, BID = range(3)  # of a slot that is sold
 
 
 @njit(cache=True, nogil=True)
@@ -75,8 +76,10 @@ def auction(
     while largest >> shift >= 1 << AUCTION_BITS:
         shift += 1
     worth, prices, targets = in_32_bits(weights, shift), in_32_bits(v, shift), in_32_bits(indices, 0)
-    step, slots = max(1, epsilon >> shift), slots_b.shape[1]
-    owners, bids = np.full(slots_b.shape, -1, np.int32), np.zeros(slots_b.shape, np.int32)
+    step = min(max(1, epsilon >> shift), (1 << AUCTION_BITS) - 1)  # so that no bid is larger than 31 bits
+    several, slots = slots_a.shape[1] > 1, slots_b.shape[1]
+    sold = np.full((*slots_b.shape, 3), -1, np.int32)  # owner, edge and bid side by side: one read from memory
+    sold[:, :, BID] = 0
     waiting, first = np.arange(slots_a.size) // slots_a.shape[1], 0  # a ring of the units of A
     n_waiting, n_bids = waiting.size, 0
     while n_waiting > 0 and n_bids < max_bids:
@@ -85,42 +88,42 @@ def auction(
         best, second, best_edge = 0, 0, -1
         for edge in range(indptr[a], indptr[a + 1]):
             profit = worth[edge] - prices[targets[edge]]
-            if profit <= second or (slots_a.shape[1] > 1 and owns(owners, targets[edge], a)):
+            if several and owns(sold, targets[edge], a):
                 continue
-            if profit > best:
-                best, second, best_edge = profit, best, edge
-            else:
-                second = profit
+            second = max(second, min(best, profit))  # without a branch: which edge is best cannot be predicted
+            best_edge = edge if profit > best else best_edge
+            best = max(best, profit)
         if best_edge < 0:
             continue
         n_bids += 1
         b, slot = targets[best_edge], 0
         for other in range(1, slots):
-            if bids[b, other] < bids[b, slot]:
+            if sold[b, other, BID] < sold[b, slot, BID]:
                 slot = other
-        if owners[b, slot] >= 0:
+        if sold[b, slot, OWNER] >= 0:
             last = first + n_waiting
-            waiting[last if last < waiting.size else last - waiting.size] = owners[b, slot]
+            waiting[last if last < waiting.size else last - waiting.size] = sold[b, slot, OWNER]
             n_waiting += 1
-        owners[b, slot], slots_b[b, slot], bids[b, slot] = a, best_edge, prices[b] + best - second + step
-        if is_full(slots_b, b):
-            prices[b] = bids[b, 0]
-            for other in range(1, slots):
-                prices[b] = min(prices[b], bids[b, other])
+        sold[b, slot, OWNER], sold[b, slot, EDGE], sold[b, slot, BID] = a, best_edge, prices[b] + best - second + step
+        lowest = sold[b, 0, BID]
+        for other in range(1, slots):
+            lowest = min(lowest, sold[b, other, BID])
+        prices[b] = max(prices[b], lowest)
     chosen = np.zeros(indices.size, np.bool_)
     for b in range(slots_b.shape[0]):
         v[b] = np.int64(prices[b]) << shift
         for slot in range(slots):
-            if slots_b[b, slot] >= 0:
-                chosen[slots_b[b, slot]] = True
-                fill_slot(slots_a, owners[b, slot], slots_b[b, slot])
+            owner, edge = sold[b, slot, OWNER], sold[b, slot, EDGE]
+            if edge >= 0:
+                chosen[edge], slots_b[b, slot] = True, edge
+                fill_slot(slots_a, owner, edge)
     return chosen
 
 
 @njit(cache=True, nogil=True)
-def owns(owners: Small, b: int, a: int) -> bool:
+def owns(sold: Small, b: int, a: int) -> bool:
     """Check whether a vertex of A has a slot of one of B."""
-    for slot in range(owners.shape[1]):  # noqa: SIM110 (numba has no any() over a generator)
-        if owners[b, slot] == a:
+    for slot in range(sold.shape[1]):  # noqa: SIM110 (numba has no any() over a generator)
+        if sold[b, slot, OWNER] == a:
             return True
     return False

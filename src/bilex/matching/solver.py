@@ -21,7 +21,7 @@ from bilex.matching.graph import Capacities, Graph, Matching
 from bilex.numerics.types import Floats, Indices
 
 WEIGHT_BITS = 50  # of the integer weights: sums along a path stay below 63 bits
-AUCTION_STEP = 2e-2  # the auction's epsilon, as a fraction of the weights
+AUCTION_STEP = 1e-2  # the auction's epsilon, as a fraction of the weights
 GAP_LIMIT = 1e-9  # relative to the objective
 
 
