@@ -25,9 +25,9 @@ from bilex.runs.costs import stage_seconds
 from bilex.search.engine import MIN_QUERIES, Engine
 from bilex.vectors.readers import peek_shape
 
-BASE_MEMORY = 350e6  # bytes: Python, the libraries and the compiled kernels
+BASE_MEMORY = 430e6  # bytes: Python, the libraries and the compiled kernels
 COPIES = 2.6  # of both languages' vectors, at the peak
-BYTES_PER_WORD = 2050  # of a word's candidates while they are weighed, at the peak as well
+BYTES_PER_WORD = 1600  # of a word's candidates while they are weighed, at the peak as well
 BYTES_PER_EDGE = 24  # of the E-step's graph
 SAMPLE_QUERIES, SAMPLE_TARGETS = 1024, 8192
 SHORT_SEARCH = 64  # samples: not worth a better estimate
@@ -171,7 +171,8 @@ def check_memory(needed: Estimate, words: tuple[int, int], dimension: int, memor
     free = memory.total if memory.available is None else memory.available
     if free is None or needed.memory <= free:
         return
-    fewer = max(1000, int(max(free - BASE_MEMORY, 0) / bytes_per_word(dimension) / 2) // 1000 * 1000)
+    beside = needed.memory - bytes_per_word(dimension) * sum(words)  # what is not for each word
+    fewer = max(1000, int(max(free - beside, 0) / bytes_per_word(dimension) / 2) // 1000 * 1000)
     raise BilexError(
         f"{words[0]:,} and {words[1]:,} words of {dimension} numbers need {needed.memory / 1e9:.1f} GB of memory, and "
         f"only {free / 1e9:.1f} GB are free; close other programs, or read fewer words with --limit {fewer}"
