@@ -57,6 +57,12 @@ def test_a_torn_last_line_is_computed_again(tmp_path: Path, cut: int) -> None:
     assert len([json.loads(line) for line in path.read_text().splitlines()]) == 5
 
 
+def test_a_torn_first_line_is_computed_again(tmp_path: Path) -> None:
+    path = tmp_path / "grid.jsonl"
+    path.write_bytes(b'{"k')
+    assert squares(path, Counting()) == [0, 1, 4, 9, 16]
+
+
 @pytest.mark.parametrize("line", ["{", "[]", '{"key": 1}'])
 def test_a_damaged_line_in_the_middle_is_computed_again(tmp_path: Path, line: str) -> None:
     path = tmp_path / "grid.jsonl"

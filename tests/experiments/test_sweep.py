@@ -34,6 +34,19 @@ WHOLE = """
 """
 
 
+@pytest.mark.parametrize("ending", ["jsonl", "tsv", "txt", "svg", "png"])
+def test_somebody_elses_files_stay(ending: str, data: Path, tmp_path: Path) -> None:
+    """They may even be the dictionaries that the sweep reads."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    theirs = folder / f"grid.{ending}"
+    theirs.write_text("dog cane\ncat gatto")
+    with pytest.raises(BilexError):
+        run_sweep(read_sweep(write(data.parent, WHOLE)), folder)
+    assert theirs.read_text() == "dog cane\ncat gatto"
+    assert list(folder.iterdir()) == [theirs]
+
+
 @pytest.mark.usefixtures("empty_plots")
 def test_a_grid_of_a_data_directory(data: Path, tmp_path: Path) -> None:
     sweep = read_sweep(write(data.parent, WHOLE))

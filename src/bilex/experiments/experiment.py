@@ -14,6 +14,7 @@ from bilex.experiments.layouts import Layout, PairFiles, parse_pair
 from bilex.experiments.plots import write_plot
 from bilex.experiments.reporting import Report, Row, published_rows, reason_notes
 from bilex.files.atomic import atomic_write_text
+from bilex.files.ownership import ELSEWHERE
 from bilex.methods import Method, find_method
 from bilex.search.local import LocalEngine
 
@@ -141,15 +142,18 @@ def run_experiment(
 ) -> Outcome:
     """Compute the cells that are not finished yet, and write ``NAME.jsonl``, ``.tsv``, the text and the plots.
 
-    Without matplotlib the plots are left out, with a warning.
+    Files of these names that are not beside a log are somebody else's, and stay. Without matplotlib the plots are left
+    out, with a warning.
     """
     output, engine = Path(output), LocalEngine()
-    files = [output / f"{name}.{kind}" for kind in ("jsonl", "tsv", ending)]
+    *files, svg, png = [output / f"{name}.{kind}" for kind in ("jsonl", "tsv", ending, "svg", "png")]
+    if not files[0].exists() and (other := next(filter(Path.exists, (*files, svg, png)), None)):
+        raise BilexError(f"{other}: bilex did not write it, and would replace it; move it, or {ELSEWHERE}")
     jobs = [(cell.label, cell.configuration) for cell in cells]
     results = run_grid(jobs, lambda place: cells[place].run(engine), files[0], reporter)
     found = report([row for cell, result in zip(cells, results, strict=True) for row in cell.rows(result)])
     atomic_write_text(files[1], found.tsv)
     atomic_write_text(files[2], found.text)
     if found.plot:
-        files += write_plot(found.plot, [output / f"{name}.{kind}" for kind in ("svg", "png")])
+        files += write_plot(found.plot, [svg, png])
     return Outcome(found, files)

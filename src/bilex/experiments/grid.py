@@ -18,9 +18,10 @@ from typing import Any, BinaryIO
 from bilex.em.context import Reporter
 from bilex.errors import BilexError, BilexWarning
 from bilex.files.folders import take_lock
-from bilex.files.ownership import check_output
+from bilex.files.ownership import ELSEWHERE, check_output
 
 Result = dict[str, Any]
+LINE_START = b'{"key": '
 
 
 def configuration_key(configuration: dict[str, Any]) -> str:
@@ -92,6 +93,8 @@ def read_results(path: Path, file: BinaryIO) -> dict[str, Result]:
     """Read the results by their keys, and cut off a torn last line."""
     file.seek(0)
     content = file.read()
+    if not LINE_START.startswith(content[: len(LINE_START)]):  # also if its first line was torn
+        raise BilexError(f"{path}: holds no finished cells but something else; move it, or {ELSEWHERE}")
     whole = content.rfind(b"\n") + 1
     if whole < len(content):
         file.truncate(whole)
