@@ -220,6 +220,15 @@ def test_names_of_languages_never_become_paths(bilex: Bilex, hostile: Path, tmp_
     assert names_of_sides("m.vec", "en", "EN") == {"source": "m.source.vec", "target": "m.target.vec"}
 
 
+@pytest.mark.parametrize(("form", "name"), [("stardict", "a.dict"), ("lex", "a.e2f")])
+def test_what_the_run_was_made_from_stays_also_under_the_name_of_a_second_file(
+    form: str, name: str, bilex: Bilex, work: Path
+) -> None:
+    shutil.copy("src.vec", name)
+    assert_error_line(bilex("export", "run", "--format", form, "-o", "a"), name)
+    assert (work / name).read_bytes() == (work / "src.vec").read_bytes()
+
+
 def test_wrong_usage_is_refused(bilex: Bilex, work: Path) -> None:
     before = contents(work)
     assert_error_line(bilex("export", "run", "--format", "vec"), "-o", code=2)

@@ -83,7 +83,7 @@ def export(
     =1+1 is a formula to it.
     """
     from bilex.files.ownership import check_not_input
-    from bilex.lexicon.formats import write_book
+    from bilex.lexicon.formats import book_names, write_book
     from bilex.lexicon.formats.book import grouped_by_lemma
     from bilex.runs.progress import show_progress
     from bilex.runs.run import Run
@@ -95,7 +95,8 @@ def export(
         reporter.stage("reading")
         loaded = Run.load(run)
         if output is not None:
-            check_not_input(output, loaded.info)
+            for name in [output] if form in VECTOR_FORMATS else book_names(form, output).values():
+                check_not_input(name, loaded.info)
         book = None if form in VECTOR_FORMATS else book_of(loaded, run, reviewed, min_confidence, min_probability)
         if group_by_lemma and book is not None:
             if not loaded.source.lemmas and not loaded.target.lemmas:

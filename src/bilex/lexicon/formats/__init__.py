@@ -60,15 +60,19 @@ def encoded(piece: str | bytes) -> bytes:
     return piece.encode("utf-8") if isinstance(piece, str) else piece
 
 
+def book_names(form: str, path: str) -> dict[str, str]:
+    """Return the names of the files of a format by their endings; a single file has none."""
+    endings = FORMATS[form].endings
+    stem = path.removesuffix(next((ending for ending in endings if path.endswith(ending)), ""))
+    return {ending: f"{stem}{ending}" for ending in endings or ("",)}
+
+
 def write_book(book: Book, form: str, path: str) -> list[str]:
     """Write a lexicon to its file, or files, whole or not at all; return their names."""
     from bilex.files.atomic import atomic_write
 
-    endings = FORMATS[form].endings
-    stem = path.removesuffix(next((ending for ending in endings if path.endswith(ending)), ""))
-    names = []
+    every, files = book_names(form, path), FORMATS[form].files(book)
     with ExitStack() as stack:  # all are moved to their places at the end, the one that is opened first as the last
-        for ending, pieces in FORMATS[form].files(book).items():
-            names.append(f"{stem}{ending}")
-            stack.enter_context(atomic_write(names[-1])).writelines(pieces)
-    return names
+        for ending, pieces in files.items():
+            stack.enter_context(atomic_write(every[ending])).writelines(pieces)
+    return [every[ending] for ending in files]
