@@ -151,6 +151,9 @@ def test_only_what_bilex_wrote_is_replaced(folder: Path, bilex: Bilex) -> None:
         bilex(*again), "holds 'mine.txt', which bilex did not write; move it, or choose another place with -o"
     )
     (folder / "out" / "mine.txt").unlink()
+    shutil.copytree(folder / "out" / "a-b", folder / "out" / "another")  # a run that this command did not make
+    assert_error_line(bilex(*again), "another")
+    shutil.rmtree(folder / "out" / "another")
     triples = (folder / "out" / "triples.tsv").read_bytes()
     (folder / "out" / "triples.tsv").write_bytes(triples + b"a note of mine")
     assert_error_line(bilex(*again), "triples.tsv")

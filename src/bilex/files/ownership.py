@@ -67,17 +67,18 @@ def check_replaceable(place: Path) -> bool:
 
 
 def check_listed_replaceable(summary: str, command: str, place: Path) -> bool:
-    """Decide the same for what another command writes, whose `summary` lists the checksums of its files."""
+    """Decide the same for what another command writes, whose `summary` lists its runs and the checksums of its files."""
     if not place.is_dir() or not any(place.iterdir()):
         return check_replaceable(place)
     try:
-        checksums = dict(json.loads((place / summary).read_text("utf-8"))["checksums"])
+        listed = json.loads((place / summary).read_text("utf-8"))
+        checksums, names = dict(listed["checksums"]), set(listed.get("files", ()))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise BilexError(f"{place}: exists and was not written by `bilex {command}`; {ELSEWHERE}") from None
     check_not_current(place)
     for path in sorted(place.iterdir()):
         is_ours = path.is_file() and (path.name == summary or checksums.get(path.name) == file_sha256(path))
-        if not is_ours and not (path.is_dir() and check_replaceable(path)):
+        if not is_ours and not (path.is_dir() and path.name in names and check_replaceable(path)):
             raise BilexError(f"{place}: holds {path.name!r}, which bilex did not write; move it, or {ELSEWHERE}")
     return True
 
