@@ -136,6 +136,8 @@ def test_no_correlation_is_an_error_and_never_nan(tmp_path: Path) -> None:
     fails([("x", "Hund", 1.0), ("x", "Krieg", 2.0)], "0 of 2 pairs", "zero")
     fails([("dog", "Hund", 1.0), ("dog", "Krieg", 1.0)], "all 2 pairs have the score 1,.* different similarity")
     fails([("dog", "Hund", 1.0), ("dog", "Hund", 2.0)], "all 2 pairs have the cosine 1,")
+    for score in (math.nan, math.inf):
+        fails([("dog", "Hund", score), ("dog", "Krieg", 1.0), ("dog", "katze", 2.0)], f"{score}")
     fails([("dog", "Hund", 1.0), ("dog", "Krieg", 2.0)], "'mean'; choose one of skip, zero", "mean")
     figures = evaluate(one).figures("zero")  # what was asked for is defined, the other is not
     assert figures["skip"] == {"spearman": None, "pearson": None, "pairs": 1}

@@ -107,6 +107,16 @@ def test_a_term_is_the_normalised_mean_of_its_words(folder: Path, reverse: bool)
     assert run.vector(f"{first} nonesuch", reverse=reverse) is None
 
 
+def test_a_vector_is_the_callers_own(folder: Path) -> None:
+    run = bilex.Run.load(folder / "run")
+    word = run.source.words[4]
+    before = run.translate(word, 3, retrieval="csls")
+    vector = run.vector(word)
+    assert vector is not None
+    vector -= 1
+    assert run.translate(word, 3, retrieval="csls") == before
+
+
 def test_terms_may_have_words_outside(folder: Path) -> None:
     run = bilex.Run.load(folder / "run")
     subwords = run.subwords(folder / "en.bin")

@@ -180,7 +180,7 @@ def test_limit_stops_decompression(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("limit", [0])
 def test_limit_must_be_positive(tmp_path: Path, limit: int) -> None:
-    with pytest.raises(BilexError, match="at least 1"):
+    with pytest.raises(BilexError):
         load(write(tmp_path, "1 1\na 1\n"), limit=limit)
 
 

@@ -102,9 +102,9 @@ class SimilarityScore(ShownFigures):
 def check_scored_pair(triple: SimilarityPair) -> SimilarityPair:
     """Return two terms and their score; raise if they are something else."""
     match triple:
-        case (str(), str(), int() | float() | np.number()):
+        case (str(), str(), int() | float() | np.integer() | np.floating() as score) if abs(score) < np.inf:  # not NaN
             return triple
-    raise BilexError(f"{triple!r} is no pair with a score; give triples, as in [('house', 'maison', 3.5), ...]")
+    raise BilexError(f"{triple!r} is no pair with a finite score; give triples, as in [('house', 'maison', 3.5), ...]")
 
 
 def evaluate_similarity(

@@ -186,7 +186,7 @@ class Run:
 
         def find(word: str) -> Vectors | None:
             if word in words:
-                return np.asarray(self.direction(reverse)[0].source[words.index[word]])
+                return np.array(self.direction(reverse)[0].source[words.index[word]])  # the caller may change it
             made = None if subwords is None else subwords(word)
             to_space = self.theta.map_target if reverse else self.theta.map_source
             return None if made is None else np.asarray(unit(to_space(made[None]))[0])

@@ -78,8 +78,7 @@ class Embeddings:
         return word in self.index
 
     def __getitem__(self, word: str) -> NDArray[np.float32]:
-        vector: NDArray[np.float32] = self.vectors[self.index[word]]
-        return vector
+        return np.array(self.vectors[self.index[word]])  # the caller may change it
 
     def __repr__(self) -> str:
         label = f"{self.name!r}, " if self.name else ""

@@ -7,6 +7,8 @@ import os
 import struct
 from pathlib import Path
 
+import numpy as np
+
 from bilex.errors import BilexError, InputError
 from bilex.files.lines import split_fields
 from bilex.files.streams import FASTTEXT_MAGIC, MAX_GZIP_RATIO, ByteStream, refuse_unreadable_format
@@ -53,9 +55,9 @@ def read_vectors(
 
 
 def check_limit(limit: int | None) -> None:
-    """Raise if the limit allows no word at all."""
-    if limit is not None and limit <= 0:
-        raise BilexError(f"the limit is {limit}; it must be at least 1")
+    """Raise if the limit is no number of words, or allows no word at all."""
+    if limit is not None and (not isinstance(limit, int | np.integer) or limit < 1):
+        raise BilexError(f"the limit is {limit!r}; give a whole number from 1 up, or None")
 
 
 def peek_shape(path: str | os.PathLike[str], limit: int | None = None) -> tuple[int, int] | None:
