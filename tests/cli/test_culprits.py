@@ -38,6 +38,24 @@ def test_an_option_without_sense_is_wrong_usage(bilex: Bilex, work: Path, option
     assert sorted(work.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("induce", "src.vec", "trg.vec", "-o", "circle"),
+        ("induce", "src.vec", "trg.vec", "-o", "circle/new"),
+        ("export", "run", "-o", "circle"),
+        ("report", "run", "-o", "circle"),
+        ("induce", "circle", "trg.vec", "-o", "new"),
+        ("translate", "circle", "dog"),
+    ],
+)
+def test_links_that_lead_to_each_other(bilex: Bilex, work: Path, arguments: tuple[str, ...]) -> None:
+    (work / "circle").symlink_to("back")
+    (work / "back").symlink_to("circle")
+    assert_error_line(bilex(*arguments), "circle")
+    assert (work / "circle").is_symlink() and not (work / "new").exists()
+
+
 def test_odds_that_drown_every_weight_are_refused(bilex: Bilex, work: Path) -> None:
     assert_error_line(bilex("induce", "src.vec", "trg.vec", "--log-odds", "1e308", "-o", "new"), "log_odds")
 

@@ -132,11 +132,13 @@ def count_written(run: Run, book: Book | None, form: str, side: str | None) -> s
 
 def find_problem(context: click.Context) -> str | None:
     """Return why options do not go together, if they do not."""
+    from bilex.files.ownership import real_path
+
     given = context.params
     run, form, output = given["run"], given["form"], given["output"]
     for_lexicons = ("reviewed", "group_by_lemma", "min_confidence", "min_probability")
     chosen = [name for name in for_lexicons if is_given(context, name)]
-    if output is not None and Path(output).resolve().parent == Path(run).resolve():
+    if output is not None and real_path(output).parent == real_path(run):
         return f"{output}: a run holds only its own files; choose a place outside {run}"
     if output is not None and os.path.basename(output) in ("", ".", ".."):  # noqa: PTH119 (Path drops a last slash)
         return f"{output}: is a folder; name a file in it"

@@ -159,6 +159,7 @@ def new_job(context: click.Context) -> Job:
 
 def old_job(context: click.Context, run: str, checkpoint: Checkpoint) -> Job:
     """Take up the work of a checkpoint; options that would change its outcome are refused."""
+    from bilex.files.ownership import real_path
     from bilex.seeds.seed import SEED_NAMES
 
     given = dict(context.params)
@@ -171,7 +172,7 @@ def old_job(context: click.Context, run: str, checkpoint: Checkpoint) -> Job:
     if (given["src"] is None) != (given["trg"] is None):
         raise click.UsageError("give both SRC and TRG again, or neither", context)
     before = {**asdict(job), **job.method.options(), "method": job.method.name, "output": run}
-    if given["output"] is not None and Path(given["output"]).resolve() == Path(run).resolve():
+    if given["output"] is not None and real_path(given["output"]) == real_path(run):
         given["output"] = run
     for parameter in context.command.params:
         name = str(parameter.name)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bilex.errors import BilexError
-from bilex.files.ownership import check_output, output_path
+from bilex.files.ownership import ELSEWHERE, check_output, output_path, real_path
 
 OPEN_FILE = re.compile(r"/dev/(fd/\d+|stdout|stderr)|/proc/[^/]+/fd/\d+")
 MAX_LINKS = 40  # as many as Linux follows
@@ -27,9 +27,11 @@ def atomic_path(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
     """
     named = output_path(path)
     streamed = is_stream(named)
-    place = named if streamed else Path(os.path.realpath(named))
+    place = named if streamed else real_path(named)
     if place.is_dir():
         raise BilexError(f"{named}: is a folder; name a file in it")
+    if place.is_symlink() and not streamed:
+        raise BilexError(f"{named}: the link leads to itself; {ELSEWHERE}")
     if place.is_block_device():
         raise BilexError(f"{named}: is a disk, which would be destroyed; choose a file")
     if replace and not streamed:

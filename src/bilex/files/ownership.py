@@ -39,6 +39,11 @@ def output_path(named: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """Follow all links; unlike `Path.resolve`, which raises before Python 3.13 if they lead to each other."""
+    return Path(os.path.realpath(path))
+
+
 def check_replaceable(place: Path) -> bool:
     """Decide whether a run may be written to a place: return whether it replaces a run, or raise if it may not.
 
@@ -46,7 +51,7 @@ def check_replaceable(place: Path) -> bool:
     """
     if place.is_symlink() and not place.exists():
         raise BilexError(f"{place}: the link leads nowhere; {ELSEWHERE}")
-    if outer := next((folder for folder in place.resolve().parents if is_run(folder)), None):
+    if outer := next((folder for folder in real_path(place).parents if is_run(folder)), None):
         raise BilexError(f"{place}: is inside the run {outer}, which holds only its own files; {ELSEWHERE}")
     if not place.exists():
         return False
@@ -85,7 +90,7 @@ def check_listed_replaceable(summary: str, command: str, place: Path) -> bool:
 
 def check_not_current(place: Path) -> None:
     """Raise if the place is the current folder, or one that it is in."""
-    if place.resolve() in (Path.cwd(), *Path.cwd().parents):
+    if real_path(place) in (Path.cwd(), *Path.cwd().parents):
         raise BilexError(f"{place}: the current folder cannot be replaced; {ELSEWHERE}")
 
 

@@ -32,6 +32,7 @@ from bilex.files.ownership import (
     check_replaceable,
     file_sha256,
     output_path,
+    real_path,
 )
 from bilex.files.streams import reading_failed, refuse_special_file
 from bilex.files.tensors import atomic_write_tensors, map_tensor, safetensors_header, unpack_words, words_are_short
@@ -75,7 +76,7 @@ def run_directory(
                     resume = f"go on with `bilex induce --resume {quote(str(named))}`"
                     existing = f"an interrupted run is there; {resume}, or start afresh with --force"
                 raise BilexError(f"{named}: {existing} (in Python: force=True)")
-            place = named.resolve()  # a link stays, and what it points to is replaced
+            place = real_path(named)  # a link stays, and what it points to is replaced
             folder = stack.enter_context(new_folder(place))
         except OSError as error:
             raise BilexError(f"{named}: cannot be written ({error.strerror}); choose another place with -o") from None
