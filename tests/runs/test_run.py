@@ -443,6 +443,27 @@ def test_damaged_words_are_noticed_before_they_are_looked_up(saved: Path, old: b
         bilex.Run.load(saved, lazy=True).translate("new york")
 
 
+@pytest.mark.parametrize("part", ["lexicon.tsv", "model.safetensors", "candidates.safetensors"])
+def test_a_run_that_is_replaced_while_it_is_read_is_not_called_damaged(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    """Nor are files of two runs taken for one."""
+    languages, other = make_languages(60), tmp_path / "other"
+    bilex.induce(languages.source, languages.target, method="ruder2018").save(other)
+
+    def replace_first(path: Path) -> str:
+        if path.name == part and other.exists():
+            saved.rename(tmp_path / "old")
+            other.rename(saved)
+        return file_sha256(path)
+
+    monkeypatch.setattr("bilex.files.run_directory.file_sha256", replace_first)
+    with pytest.raises(InputError) as caught:
+        bilex.Run.load(saved)
+    assert Path(caught.value.path) == saved
+    assert bilex.Run.load(saved).source.words == languages.source.words
+
+
 def test_a_copy_is_as_good(saved: Path, tmp_path: Path) -> None:
     shutil.copytree(saved, tmp_path / "copy")
     assert bilex.Run.load(tmp_path / "copy").lexicon.source == bilex.Run.load(saved).lexicon.source

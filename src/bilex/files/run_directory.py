@@ -249,7 +249,7 @@ def read_words(folder: Path, info: dict[str, Any], tensors: dict[str, NDArray[An
     if WORDS_CHECKSUM not in info:
         verified_file(folder, MODEL, info)
     elif words_checksum(packed.values()) != info[WORDS_CHECKSUM]:
-        raise damaged(folder / MODEL)
+        raise damaged(folder, MODEL, info)
     for name, each in packed.items():
         if not hold_words(each, tensors[name.replace("words", "crowding")].size):
             raise wrong_tensor(folder / MODEL, name)
@@ -277,10 +277,17 @@ def verified_file(folder: Path, name: str, info: dict[str, Any]) -> Path:
     """Return the path of a file after comparing it with its checksum in ``run.json``."""
     path = file_of_run(folder, name)
     if file_sha256(path) != info["files"].get(name):
-        raise damaged(path)
+        raise damaged(folder, name, info)
     return path
 
 
-def damaged(path: Path) -> InputError:
+def damaged(folder: Path, name: str, info: dict[str, Any]) -> InputError:
     """Return the error for a file that is not what the run wrote."""
-    return InputError(path, "the file is damaged or was changed after the run", "run `bilex induce` again")
+    check_same_run(folder, info)
+    return InputError(folder / name, "the file is damaged or was changed after the run", "run `bilex induce` again")
+
+
+def check_same_run(folder: Path, info: dict[str, Any]) -> None:
+    """Raise if another run has taken the place of the one that is being read."""
+    if read_manifest(folder) != info:
+        raise InputError(folder, "another run took its place while it was read", "try again")

@@ -45,6 +45,7 @@ class StoredRun(Run):
         vars(self).update(_model=(tensors, self._model[1]), _checked_tensors=tensors)
         for name in ("source", "candidates"):
             getattr(self, name)
+        run_directory.check_same_run(self.folder, self.info)  # else these could be files of two runs
 
     @cached_property
     def lexicon(self) -> Lexicon:
