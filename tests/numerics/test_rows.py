@@ -127,6 +127,11 @@ def test_the_kernels_compute_what_numpy_does_to_the_bit(dimension: int, monkeypa
         np.testing.assert_array_equal(ours, theirs)
 
 
+def test_many_rows_of_float64_are_not_rounded() -> None:
+    vectors = 1 + 1e-12 * np.random.default_rng(16).normal(size=(100, 3))
+    np.testing.assert_array_equal(rows.squared_norms(vectors), (vectors**2).sum(axis=1))
+
+
 def test_sums_of_lists_are_those_of_numpy_to_the_bit() -> None:
     numbers, starts = np.random.default_rng(15).normal(size=(300, 13)), np.array([0, 1, 9, 30, 159, 288, 300])
     np.testing.assert_array_equal(sum_lists(numbers, starts), np.add.reduceat(numbers, starts[:-1], axis=0))

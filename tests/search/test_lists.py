@@ -60,3 +60,22 @@ def test_most_rows_are_proved() -> None:
     source = unit((target[:300] + 0.15 * rng.normal(size=(300, 20))).astype(np.float32))
     crowding = ENGINE.top_k(target, source, 10).scores.mean(axis=1)
     assert check(source, target, (-crowding / 2).astype(np.float32), 10) < 60
+
+
+def test_a_target_that_is_not_listed_may_be_as_near_as_one_that_is() -> None:
+    """The second source lists the first target, and the third target lists it; the second target is as near."""
+    source, target = np.array([[1, 0], [1, 1]], np.float32), np.array([[1, 0], [1, 0], [0, 1]], np.float32)
+    lists = NeighbourLists.find(source, target, 1, ENGINE)
+    assert lists.pairs[1].tolist() == [0, 1, 0, 2]
+    rows, chosen, terms = np.array([1]), np.array([2]), np.zeros(3)
+    assert lists.rank(source[rows], target, rows, chosen, lists.limits(terms), ENGINE).tolist() == [3]
+
+
+def test_a_source_that_is_far_from_everything_needs_no_search_either() -> None:
+    """Its last neighbour is farther from it than that of any target."""
+    source, target = np.array([[1.0], [1.0], [0.1]], np.float32), np.array([[1.0], [0.9], [0.8]], np.float32)
+    lists, engine = NeighbourLists.find(source, target, 2, ENGINE), CountingEngine(threads=1)
+    CountingEngine.asked = 0
+    rows, chosen = np.array([2]), np.array([0])
+    assert lists.rank(source[rows], target, rows, chosen, lists.limits(np.zeros(3)), engine).tolist() == [1]
+    assert CountingEngine.asked == 0
