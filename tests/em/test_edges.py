@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bilex.em.edges import DICTIONARY_NEIGHBOURS, FoldMaps, Languages, gather_edges
-from bilex.matching.graph import RowPairs
+from bilex.em.edges import DICTIONARY_NEIGHBOURS, LISTING_ODDS, FoldMaps, Languages, gather_edges, match_weighed
+from bilex.matching.graph import Graph, RowPairs
 from bilex.methods import MapConfig
 from bilex.model.evidence import kinds_between
 from bilex.model.maps import procrustes
-from bilex.model.pair_weights import FOLDS, CandidateEdges
+from bilex.model.pair_weights import FOLDS, CandidateEdges, PairWeights, WeighedEdges
+from bilex.model.prior import Prior
 from bilex.model.theta import Theta
 from bilex.numerics.rows import unit
 from bilex.search.local import LocalEngine
@@ -117,3 +118,14 @@ def test_two_sided_maps_of_a_fold_map_both_sides() -> None:
     mine = found.graph.rows == word
     np.testing.assert_allclose(found.cosine[mine], cosines[found.graph.indices[mine]], atol=1e-5)
     assert set(found.graph.indices[mine]) == set(np.argsort(-cosines)[:DICTIONARY_NEIGHBOURS].tolist())
+
+
+def test_on_all_evidence_each_source_takes_its_best_target_where_the_sources_choose() -> None:
+    rows, columns = np.array([0, 0, 1, 1, 2, 3]), np.array([0, 1, 0, 1, 2, 3])
+    nats = np.array([3.0, 1.0, 2.0, 1.5, -1.0, -2.0])
+    edges = WeighedEdges(Graph.from_edges(rows, columns, nats, (4, 5)), PairWeights({}, {}, 0.5, 0.1), nats > 0)
+    found = match_weighed(edges, Prior.named("many-to-one"))
+    assert found.source.tolist() == [0, 1, 2] and found.target.tolist() == [0, 0, 2]  # the last is not worth it
+    assert found.objective == pytest.approx(3 + 2 - 1 + 3 * LISTING_ODDS)
+    limited = match_weighed(edges, Prior.named("1:1"))
+    assert limited.target.tolist() == [0, 1, 2]

@@ -15,13 +15,17 @@ from bilex.em.held_out import Choice, Training, choose_supervision, held_out_pre
 from bilex.induction import induce, learn
 from bilex.matching.graph import RowPairs
 from bilex.methods import METHODS, Method
+from bilex.model.prior import Prior
 from bilex.model.theta import Theta
+from bilex.numerics.rows import unit
 from bilex.numerics.types import Vectors
 from bilex.runs.entries import Learnt
 from bilex.runs.prepared import prepare
 from bilex.search.engine import Neighbours
 from bilex.search.local import LocalEngine
+from bilex.search.space import CROWDING_NEIGHBOURS
 from bilex.seeds import coupling
+from tests import oracles
 from tests.languages import Languages, make_languages
 
 ENGINE = LocalEngine()
@@ -161,6 +165,16 @@ def test_held_out_precision_is_p_at_1_by_csls(languages: Languages) -> None:
     assert held_out_precision(training, nonsense, prepared.seed.pairs, None) < 0.1
 
 
+def test_held_out_precision_corrects_for_hubs() -> None:
+    rng, theta = np.random.default_rng(0), Theta(np.eye(5), np.zeros(5))
+    source, target = (unit((rng.normal(size=(count, 5)) - 1).astype(np.float32)) for count in (60, 50))  # off centre
+    training, words = Training(source, target, Prior(), Context(ENGINE)), np.arange(60)
+    by_csls = oracles.csls(source, target, CROWDING_NEIGHBOURS).argmax(axis=1)
+    by_cosine = oracles.score_matrix(source, target).argmax(axis=1)
+    assert held_out_precision(training, theta, RowPairs(words, by_csls), None) == 1
+    assert held_out_precision(training, theta, RowPairs(words, by_cosine), None) == np.mean(by_csls == by_cosine) < 0.9
+
+
 @pytest.mark.parametrize(("seed", "expected"), [("identical", "start"), ("numerals", "start"), (20, "soft")])
 def test_a_seed_that_cannot_be_split_is_not_tried(languages: Languages, seed: str | int, expected: str) -> None:
     (choice,) = fitted(languages, some_gold(languages, seed) if isinstance(seed, int) else seed).choices
@@ -267,6 +281,22 @@ def test_a_fit_that_the_model_likes_best_stays(languages: Languages, monkeypatch
     assert [(choice.chosen, choice.agreement > 0.5) for choice in found.choices] == [("x", True)]
     monkeypatch.setattr(held_out, "MIN_IN_COMMON", 1000)
     assert held_out.fit_from_elsewhere(training, first, prepared.seed, nothing) is first  # nowhere else to start
+
+
+def test_other_starts_have_the_pairs_of_a_seed_but_not_those_that_were_found_without_one(languages: Languages) -> None:
+    prepared = prepare(languages.source, languages.target, some_gold(languages, 30), DEFAULT)
+    training = Watched(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
+    seed, some = prepared.seed, RowPairs(*[np.arange(100, 150)] * 2)
+    first = held_out.fit_method(training, seed, prepared.method)
+    first = replace(
+        first, fit=replace(first.fit, matching=replace(first.fit.matching, source=some.source, target=some.target))
+    )
+    given, found = set(seed.source.tolist()), list[bool]()
+    for name in (seed.name, "unsupervised"):
+        SEEN.clear()
+        held_out.fit_from_elsewhere(training, first, replace(seed, name=name), some)
+        found.append(all(given <= words for words in SEEN[:2]))
+    assert found == [True, False]
 
 
 def test_the_largest_coupling_may_be_known_already(languages: Languages, monkeypatch: pytest.MonkeyPatch) -> None:

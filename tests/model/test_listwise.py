@@ -87,3 +87,12 @@ def test_totals_are_those_of_numpy_to_the_bit_also_of_a_long_list_beside_a_short
     lists = CandidateLists.of(np.repeat([3, 7], [1, LONGEST_SUM + 1]))
     values = np.random.default_rng(0).normal(size=(LONGEST_SUM + 2, 3))
     np.testing.assert_array_equal(lists.total(values), np.add.reduceat(values, lists.starts[:-1]))
+
+
+def test_a_step_that_would_overshoot_is_halved() -> None:
+    """Where the wrong candidate is all but certain the slope hardly changes, and Newton's step goes far too far."""
+    nothing = np.zeros(2, np.int64)
+    taught = Lessons.of(np.array([[0.0], [1.0]]), np.array([True, False]), nothing, np.arange(2))
+    mean, variance = np.array([10.0]), np.array([100.0])
+    found = fit_weights(taught, mean, variance)
+    np.testing.assert_allclose(taught.slope_and_spread(found)[0], (found - mean) / variance, atol=0.03)
