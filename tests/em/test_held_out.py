@@ -259,6 +259,8 @@ def test_further_rounds_start_from_what_the_results_share(languages: Languages) 
     starts = [("seed", seed), ("wrong", wrong), ("half", seed.where(seed.source % 2 == 0))]
     _, once = held_out.choose_start(training, prepared.method, starts)
     assert list(once.measured) == ["seed", "wrong", "half"]
+    iterations = training.trial(prepared.method, wrong).iterations
+    assert len(iterations) > 2 and once.measured["wrong"] == iterations[-1].log_likelihood
     assert once.agreement > 0.5
     far = [("seed", seed), ("wrong", wrong)]
     assert held_out.choose_start(training, prepared.method, far)[1].agreement < 0.5
