@@ -221,6 +221,7 @@ def test_advice_depends_on_the_configuration(configuration: dict[str, Any]) -> N
     assert "`--max-rank 10000`" in many
     limits = advice(replace(weak, seen=(10_000, 10_000)), {}, {"max_rank": 5_000})
     assert "--max-rank" not in limits
+    assert "`--max-rank 10000`" in advice(replace(weak, seen=(10_000, 10_000)), {}, {"max_rank": 4_999})
     assert "CSLS" in many
     assert "CSLS" not in asked
     few = advice(weak, {"name": "pairs.txt", "used": 99}, {})

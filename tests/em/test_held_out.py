@@ -280,6 +280,13 @@ def test_a_fit_that_the_model_likes_best_stays(languages: Languages, monkeypatch
     nothing = RowPairs()
     found = held_out.fit_from_elsewhere(training, liked, prepared.seed, nothing)
     assert found.fit is liked.fit
+    worse = replace(first.fit.iterations[-1], log_likelihood=-1e9)
+    disliked = replace(first, fit=replace(first.fit, iterations=(worse,)))
+    other = held_out.fit_from_elsewhere(training, disliked, prepared.seed, nothing).choices[-1]
+    equal = replace(worse, log_likelihood=max(other.measured.values()))
+    liked_as_much = replace(disliked, fit=replace(first.fit, iterations=(equal,)))
+    again = held_out.fit_from_elsewhere(training, liked_as_much, prepared.seed, nothing)
+    assert again.fit is liked_as_much.fit
     assert [(choice.chosen, choice.agreement > 0.5) for choice in found.choices] == [("x", True)]
     monkeypatch.setattr(held_out, "MIN_IN_COMMON", 1000)
     assert held_out.fit_from_elsewhere(training, first, prepared.seed, nothing) is first  # nowhere else to start

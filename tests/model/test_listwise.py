@@ -42,6 +42,12 @@ def test_candidates_compete_for_both_words_and_lists_without_a_lesson_do_not_cou
     assert found == pytest.approx(expected)
 
 
+def test_a_list_without_wrong_edges_is_left_out() -> None:
+    sources, targets = np.array([0, 0, 1, 1]), np.array([0, 1, 2, 3])
+    taught = Lessons.of(np.eye(4), np.array([True, False, True, True]), sources, targets)
+    assert taught.right.tolist() == [True, False] and taught.lists.starts.tolist() == [0, 2]
+
+
 def test_the_slope_is_that_of_finite_differences() -> None:
     taught, weights, small = lessons(30), np.array([0.5, -0.2, 0.3]), 1e-5
     slope, spread = taught.slope_and_spread(weights)

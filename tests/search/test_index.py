@@ -74,6 +74,13 @@ def test_sums_that_overflow_on_the_way_or_norms_that_underflow_prove_nothing(sca
         check(queries, targets, rng.normal(size=50).astype(np.float32), 4)
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_products_that_are_all_too_far_below_zero_for_float32() -> None:
+    rng = np.random.default_rng(2)
+    targets, queries = (np.abs(make_vectors(rng, "plain", n, 16)) * np.float32(1e20) + 1e20 for n in (50, 3))
+    check(queries.astype(np.float32), -targets.astype(np.float32), rng.normal(size=50).astype(np.float32), 4)
+
+
 def test_no_query_is_no_answer() -> None:
     found = Index(np.ones((5, 3), np.float32)).top_k(np.zeros((0, 3), np.float32), 2)
     assert found.indices.shape == found.scores.shape == (0, 2)
