@@ -187,12 +187,14 @@ def test_every_source_word_takes_one_of_its_edges_or_none() -> None:
     assert choice_probabilities(graph, np.array([1000.0, 0.0, -1000.0])).tolist() == [1, 0, 0]  # without overflow
 
 
-def test_the_scale_makes_the_other_evidence_most_probable() -> None:
+@pytest.mark.parametrize(("scale", "strength"), [(12.0, 2.0), (5.0, 1.0)])
+def test_the_scale_makes_the_other_evidence_most_probable(scale: float, strength: float) -> None:
     rng, (graph, _) = np.random.default_rng(0), planted(0.9, words=500)
     graph = replace(graph, weights=rng.uniform(0, 0.4, len(graph.weights))).where(rng.random(len(graph.weights)) < 0.4)
-    logits = 12 * graph.weights - 1 + rng.gumbel(size=len(graph.weights))
+    logits = scale * graph.weights - 1 + rng.gumbel(size=len(graph.weights))
     taken = heaviest_of(logits, graph.rows) & (logits > rng.gumbel(size=500)[graph.rows])  # none, otherwise
-    evidence = 2 * (rng.normal(size=len(taken)) + 2 * taken) - 2  # the log-ratio of two normal distributions
+    evidence = strength * (rng.normal(size=len(taken)) + strength * taken)
+    evidence -= strength**2 / 2  # the log-ratio of two normal distributions
 
     def surprise(found: Floats) -> float:
         logits = found[0] * graph.weights + found[1]
@@ -200,7 +202,7 @@ def test_the_scale_makes_the_other_evidence_most_probable() -> None:
         return float(np.log(totals[1] / totals[0]).sum())
 
     best = minimize(surprise, [15.0, -2.0], method="BFGS", options={"gtol": 1e-3}).x[0]
-    assert learn_scale(graph, evidence) == pytest.approx(best, rel=0.01) == pytest.approx(12, rel=0.4)
+    assert learn_scale(graph, evidence) == pytest.approx(best, rel=0.01) == pytest.approx(scale, rel=0.4)
     assert learn_scale(graph, -20 * graph.weights) == MIN_SCALE
 
 

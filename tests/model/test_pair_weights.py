@@ -9,6 +9,7 @@ import pytest
 
 from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.counting import count_weights
+from bilex.model.endings import EndingRatios, cross_fit_endings
 from bilex.model.evidence import Measured, kinds_between
 from bilex.model.forms import Vocabulary, ending_levels, family_columns, form_columns
 from bilex.model.listwise import Lessons, fit_weights
@@ -198,6 +199,24 @@ def test_endings_of_a_word_do_not_know_its_own_pairs(edges: CandidateEdges) -> N
     assert not np.array_equal(first[~own], second[~own])
     silent, _ = cross_fitted_forms(edges, scores, np.zeros(len(rows), bool), folds)
     assert not silent[:, :2].any()
+
+
+def test_endings_are_counted_on_right_candidates_as_probable_as_they_are_among_these(edges: CandidateEdges) -> None:
+    rows, folds, scores = edges.graph.rows, edges.graph.rows % FOLDS, 10 * edges.csls
+    right = (rows == edges.graph.indices) & (rows % 7 > 0) | (rows % 3 == 0)  # none or several, of some words
+    matched, expected = np.zeros(len(rows)), np.zeros(len(rows))
+    for word in range(WORDS):
+        odds, own = np.exp(scores[rows == word]), right[rows == word]
+        if own.any():
+            matched[rows == word] = odds * own / (odds * own).sum()
+            expected[rows == word] = odds / odds.sum()
+    assert edges.vocabularies is not None
+    found, ratios = cross_fitted_forms(edges, scores, right, folds)
+    for place, levels in enumerate(ending_levels(*edges.vocabularies, rows, edges.graph.indices)):
+        np.testing.assert_allclose(found[:, place], cross_fit_endings(levels, folds, matched, expected), atol=1e-9)
+        counted = EndingRatios.count(levels, matched, expected)
+        np.testing.assert_allclose(ratios[place].read(levels), counted.read(levels), atol=1e-9)
+    assert np.abs(found[:, :2]).max() > 0.1
 
 
 def test_the_weights_of_a_word_hardly_depend_on_its_own_pairs(edges: CandidateEdges) -> None:

@@ -82,6 +82,13 @@ def test_log_odds_are_finite(log_odds: float) -> None:
     assert Prior(log_odds=MAX_LOG_ODDS).log_odds == MAX_LOG_ODDS  # the largest that is allowed
 
 
+def test_a_pair_cannot_be_both_kept_and_forbidden() -> None:
+    pairs = row_pairs((0, 1), (2, 2))
+    with pytest.raises(BilexError, match="both kept and forbidden"):
+        Prior(kept=pairs, forbidden=row_pairs((2, 2)))
+    assert Prior(kept=pairs, forbidden=row_pairs((0, 2), (2, 1))).settled  # the same words in other pairs
+
+
 # What a prior does to a graph, and to a matching
 
 
