@@ -58,6 +58,9 @@ def test_a_level_looks_at_as_many_letters_as_it_says() -> None:
     shared = [[True] * 2 + [letters < 3] + [letters < 2] + [False] for letters in (1, 2, 3)]
     for column in (of_target, of_both):
         assert [(numbers == numbers[0]).tolist() for numbers in column] == shared
+    of_none, of_both = ending_levels(side, side, np.arange(5), rows)  # and of the source
+    assert [(numbers == numbers[0]).tolist() for numbers in of_both] == shared
+    assert all((numbers == numbers[0]).all() for numbers in of_none)
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 100])
@@ -91,6 +94,13 @@ def test_what_decides_between_forms_leaves_the_weight_of_the_family() -> None:
         np.testing.assert_allclose(np.exp(scores + found)[own].sum(), np.exp(scores)[own].sum())
         np.testing.assert_allclose((found - nats)[own], (found - nats)[edge])  # between forms it is what was said
         assert own.sum() > 1 or abs(found[edge]) < 1e-12
+
+
+def test_a_candidate_without_others_is_a_family_of_its_own() -> None:
+    one, target = np.zeros(1, np.int64), Vocabulary.of(WORDS)
+    with np.errstate(all="raise"):  # and nobody is warned of anything
+        assert compare_families(np.array([3.0]), one, one, (target, target)).tolist() == [[0, 0, 0, 0]]
+        assert decide_within_families(np.array([3.0]), np.array([2.0]), one, one, target).tolist() == [0]
 
 
 def test_words_that_are_lemmas_are_marked() -> None:
