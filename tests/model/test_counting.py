@@ -85,6 +85,9 @@ def test_a_log_ratio_is_that_of_the_smoothed_histograms() -> None:
         smooth = [each + (shares[0] + shares[1]) / 2 * len(free.knots) for each in counts]
         expected = np.log(smooth[0] / smooth[0].sum()) - np.log(smooth[1] / smooth[1].sum())
         np.testing.assert_allclose(log_ratio(free, some, ~chosen), expected)
+        monotone = -never_falling(-expected, 1 / (1 / smooth[0] + 1 / smooth[1]))  # by the precision of each ratio
+        np.testing.assert_allclose(log_ratio(measured, some, ~chosen), monotone)
+        assert not np.allclose(monotone, expected)
     assert np.abs(log_ratio(frequency([0.1, 5.0]), np.array([True, False]), np.array([False, True]))).max() < 4
     assert np.abs(log_ratio(measured, np.zeros(8000, bool), ~chosen)).max() < 1e-9  # nothing chosen says nothing
     assert np.abs(log_ratio(free, chosen, np.zeros(8000, bool))[:5]).max() < 1e-9  # nor does nothing passed over

@@ -11,7 +11,7 @@ from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.counting import count_weights
 from bilex.model.endings import EndingRatios, cross_fit_endings
 from bilex.model.evidence import Measured, kinds_between
-from bilex.model.forms import Vocabulary, ending_levels, family_columns, form_columns
+from bilex.model.forms import Vocabulary, compare_families, ending_levels, family_columns, form_columns
 from bilex.model.listwise import Lessons, fit_weights
 from bilex.model.pair_weights import (
     FOLDS,
@@ -47,6 +47,13 @@ def edges() -> CandidateEdges:
     vocabularies = Vocabulary.of(words[0]), Vocabulary.of(words[1])
     near = np.ones(len(graph.weights), bool)
     return CandidateEdges(graph, graph.weights, 0.5 + graph.weights / 2, evidence, near, vocabularies)
+
+
+def with_families(edges: CandidateEdges) -> CandidateEdges:
+    """Give the targets other names, so that most words have two candidates of one family."""
+    assert edges.vocabularies is not None
+    named = Vocabulary.of([f"{row // 14:04d}{'aeio'[row % 4]}{'x' * (row % 5)}" for row in range(WORDS)])
+    return replace(edges, vocabularies=(edges.vocabularies[0], named))
 
 
 def pairs_of(words: np.ndarray[tuple[int], np.dtype[np.int64]]) -> RowPairs:
@@ -149,6 +156,20 @@ def test_endings_count_in_proportion(edges: CandidateEdges) -> None:
     np.testing.assert_allclose(some - none, 2 * nats, atol=1e-9)
 
 
+def test_families_count_in_proportion_by_all_the_rest(edges: CandidateEdges) -> None:
+    edges = with_families(edges)
+    assert edges.vocabularies is not None
+    names = family_columns(edges.vocabularies)
+    slopes = {"csls": 2.0, "cosine": 3.0, **dict.fromkeys(form_columns(edges.vocabularies), 0.0)}
+    curves = {each.name: np.zeros(len(each.knots)) for each in edges.taught_evidence}
+    rest = PairWeights(slopes, curves, 0.5, 0.1)
+    nats, own = apply_weights(edges, rest), [0.5, -1.0, 2.0, 0.25]
+    found = apply_weights(edges, replace(rest, slopes=slopes | dict(zip(names, own, strict=True))))
+    columns = compare_families(nats, edges.graph.rows, edges.graph.indices, edges.vocabularies)
+    np.testing.assert_allclose(found - nats, columns @ own, atol=1e-9)
+    assert np.abs(found - nats).max() > 0.1
+
+
 def test_taught_slopes_are_added_to_those_at_the_start() -> None:
     start, columns = PairWeights({"csls": 5.0, "cosine": 1.0}, {}, 0.5, 0.1), np.array([2.0, 0.5, 0.25])
     named = named_weights(columns, start, (), (), 0, ())
@@ -202,6 +223,7 @@ def test_endings_of_a_word_do_not_know_its_own_pairs(edges: CandidateEdges) -> N
 
 
 def test_endings_are_counted_on_right_candidates_as_probable_as_they_are_among_these(edges: CandidateEdges) -> None:
+    edges = with_families(edges)
     rows, folds, scores = edges.graph.rows, edges.graph.rows % FOLDS, 10 * edges.csls
     right = (rows == edges.graph.indices) & (rows % 7 > 0) | (rows % 3 == 0)  # none or several, of some words
     matched, expected = np.zeros(len(rows)), np.zeros(len(rows))
@@ -217,6 +239,9 @@ def test_endings_are_counted_on_right_candidates_as_probable_as_they_are_among_t
         counted = EndingRatios.count(levels, matched, expected)
         np.testing.assert_allclose(ratios[place].read(levels), counted.read(levels), atol=1e-9)
     assert np.abs(found[:, :2]).max() > 0.1
+    families = compare_families(scores + found[:, :2].sum(axis=1), rows, edges.graph.indices, edges.vocabularies)
+    assert families.any()
+    np.testing.assert_allclose(found[:, 2:], families, atol=1e-9)  # by all that is known of the edges before
 
 
 def test_the_weights_of_a_word_hardly_depend_on_its_own_pairs(edges: CandidateEdges) -> None:
