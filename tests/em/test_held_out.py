@@ -270,6 +270,18 @@ def test_further_rounds_start_from_what_the_results_share(languages: Languages) 
     assert max(more.measured.values()) >= max(once.measured.values())
 
 
+def test_rounds_end_where_the_likelihood_no_longer_rises() -> None:
+    """EM that starts from where it ended ends there again, and no better."""
+    clear = make_languages(words=100, noise=0.05)
+    prepared = prepare(clear.source, clear.target, clear.gold[:60], METHODS["ruder2018"])
+    training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
+    starts = [(name, prepared.seed.pairs) for name in ("one", "other")]
+    _, choice = held_out.choose_start(training, prepared.method, starts, rounds=4)
+    again = "pairs common to at least 2 results of round 1"
+    assert list(choice.measured) == ["one", "other", again]
+    assert choice.measured[again] == choice.measured["one"]
+
+
 def test_a_fit_that_the_model_likes_best_stays(languages: Languages, monkeypatch: pytest.MonkeyPatch) -> None:
     prepared = prepare(languages.source, languages.target, some_gold(languages, 30), DEFAULT)
     training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))

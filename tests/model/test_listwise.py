@@ -29,6 +29,7 @@ def test_the_softmax_of_each_list_is_that_of_its_definition() -> None:
     np.testing.assert_allclose(lists.softmax(scores)[:3], expected)
     np.testing.assert_allclose(lists.softmax(scores)[3:], [1 / (1 + np.exp(-1)), 1 / (1 + np.exp(1))])
     assert lists.owner.tolist() == [0, 0, 1, 2, 2]
+    assert lists.softmax(np.array([0.0, 1000.0, 0.0, 0.0, -1000.0])).tolist() == [0, 1, 1, 1, 0]  # without overflow
 
 
 def test_candidates_compete_for_both_words_and_lists_without_a_lesson_do_not_count() -> None:

@@ -71,6 +71,12 @@ def test_a_target_that_is_not_listed_may_be_as_near_as_one_that_is() -> None:
     assert lists.rank(source[rows], target, rows, chosen, lists.limits(terms), ENGINE).tolist() == [3]
 
 
+def test_a_target_near_to_others_may_win_by_its_term() -> None:
+    """The first target is in neither list of the first source, and before the last one only by its term."""
+    source, target = np.array([[1, 0], [0, 2], [0, 2]], np.float32), np.array([[0.7, 1], [0.8, 0], [1, 0]], np.float32)
+    check(source, target, np.array([0.5, 0, 0], np.float32), 2)
+
+
 def test_a_source_that_is_far_from_everything_needs_no_search_either() -> None:
     """Its last neighbour is farther from it than that of any target."""
     source, target = np.array([[1.0], [1.0], [0.1]], np.float32), np.array([[1.0], [0.9], [0.8]], np.float32)

@@ -12,7 +12,7 @@ from bilex.errors import BilexError
 from bilex.numerics.rows import apply, unit
 from bilex.numerics.types import Indices, Vectors
 from bilex.search.local import LocalEngine
-from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace
+from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace, whole_numbers
 from tests import oracles
 
 ENGINE = LocalEngine(threads=2, query_block=16, target_block=7)  # several blocks, even on small input
@@ -87,6 +87,13 @@ def test_the_inverted_softmax_does_not_depend_on_blocks_or_threads(monkeypatch: 
     monkeypatch.setattr("bilex.search.space.TARGETS_AT_ONCE", 7)
     monkeypatch.setenv("BILEX_THREADS", "3")
     assert np.array_equal(make_space(300, 40)._summed, whole)
+
+
+def test_float64_holds_the_products_of_whole_numbers_exactly() -> None:
+    """So sums of them are the same in any order."""
+    numbers = whole_numbers(make_space(5, 5, 300).source)
+    largest = max(sum(int(number) ** 2 for number in row) for row in numbers.tolist())
+    assert 2**50 < largest <= 2**53
 
 
 def test_vectors_of_source_words_are_found_and_scored_as_the_words_are() -> None:
