@@ -129,7 +129,7 @@ def test_the_kernels_compute_what_numpy_does_to_the_bit(dimension: int, monkeypa
 
 def test_many_rows_of_float64_are_not_rounded() -> None:
     vectors = 1 + 1e-12 * np.random.default_rng(16).normal(size=(100, 3))
-    np.testing.assert_array_equal(rows.squared_norms(vectors), (vectors**2).sum(axis=1))
+    np.testing.assert_array_equal(rows.squared_norms(vectors), (vectors**2).sum(axis=1))  # type: ignore[arg-type]
 
 
 def test_sums_of_lists_are_those_of_numpy_to_the_bit() -> None:
