@@ -42,6 +42,7 @@ def test_pairs_are_found_by_their_rows(candidates: CandidatePairs) -> None:
     assert candidates.find(every).tolist() == edges
     expected = [candidates.probability[edge] if edge >= 0 else 0.0 for edge in edges]
     assert candidates.probabilities(every).tolist() == expected
+    assert EMPTY.find(every).tolist() == [-1] * len(every)
     assert EMPTY.probabilities(every).tolist() == [0.0] * len(every)
     least = float(np.sort(candidates.probability)[-40])
     likely = candidates.above(least)  # exactly so probable is enough

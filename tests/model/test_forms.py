@@ -17,6 +17,7 @@ from bilex.model.forms import (
     ending_levels,
     family_columns,
     form_columns,
+    parts_by_word,
 )
 
 WORDS = ("talo", "talossa", "talot", "Kissa", "kissat", "ö")
@@ -82,6 +83,13 @@ def test_families_are_those_of_one_word_s_candidates(at_once: int, monkeypatch: 
             several and columns[edge] == columns[own].min(),
         ]
         np.testing.assert_allclose(found[edge], expected, atol=1e-12)
+
+
+def test_edges_are_cut_between_two_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bilex.model.forms.WORDS_AT_ONCE", 3)
+    rows = np.array([0, 0, 2, 3, 7, 7, 9])
+    assert [rows[part].tolist() for part in parts_by_word(rows)] == [[0, 0, 2], [3], [7, 7], [9]]
+    assert not [part for part in parts_by_word(rows[:0]) if part.stop > part.start]
 
 
 def test_what_decides_between_forms_leaves_the_weight_of_the_family() -> None:
