@@ -40,6 +40,15 @@ def test_the_fit_is_the_maximum_a_posteriori() -> None:
     np.testing.assert_allclose([found.intercept, *found.coefficients], expected, atol=1e-5)
 
 
+def test_the_optimum_is_reached_where_hardly_an_example_is_wrong() -> None:
+    features, right = examples(2000)[0], np.arange(2000) % 100 > 0
+    found = fit_calibration(features, right, np.ones(2000), START, prior_examples=10)
+    design = np.column_stack([np.ones(2000), (features - START.centre) / START.spread])
+    change = np.array([found.intercept, *found.coefficients]) - [START.intercept, *START.coefficients]
+    slope = design.T @ (right - found.probability(features)) - 10 * EXAMPLE_PRECISION * change
+    np.testing.assert_allclose(slope, 0, atol=1e-6)
+
+
 def test_no_examples_keep_the_start_and_many_override_it() -> None:
     nothing = fit_calibration(np.empty((0, 2)), np.empty(0, bool), np.empty(0), START, 100)
     assert (nothing.intercept, *nothing.coefficients) == (START.intercept, *START.coefficients)

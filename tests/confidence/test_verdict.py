@@ -271,9 +271,9 @@ def test_a_seed_is_certain_only_if_that_is_said(languages: Languages) -> None:
             ["--min-confidence"],
             ["Read every entry", "most frequent words first"],
         ),
-        ({"pairs": 100, "evidence": None}, "can tell", ["--min-confidence"], ["Read every entry"]),
+        ({"pairs": 100, "evidence": None, "hubness": 10.0}, "can tell", ["--min-confidence"], ["Read every entry"]),
         (
-            {"seen": (99, 1000)},
+            {"seen": (99, 1000), "hubness": 10.0},
             "only 99 words",
             ["Read every entry", "--min-confidence"],
             ["most frequent words first"],

@@ -84,9 +84,10 @@ def test_few_words_hardly_move_the_weights_and_a_sharp_prior_holds_them() -> Non
     np.testing.assert_allclose(fit_weights(lessons(300), mean, np.full(3, 1e-9)), mean, atol=1e-5)
 
 
-def test_the_list_of_the_last_source_word_ends_before_that_of_the_first_target_word() -> None:
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_the_list_of_the_last_source_word_ends_before_that_of_the_first_target_word(first: int) -> None:
     sources, targets = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    lessons = Lessons.of(np.eye(4), sources == targets, sources, targets)
+    lessons = Lessons.of(np.eye(4), sources == targets, sources, targets + first)
     assert np.diff(lessons.lists.starts).tolist() == [2, 2, 2, 2]
 
 
