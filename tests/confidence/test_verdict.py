@@ -227,6 +227,9 @@ def test_advice_depends_on_the_configuration(configuration: dict[str, Any]) -> N
     few = advice(weak, {"name": "pairs.txt", "used": 99}, {})
     assert "Give more pairs than 99" in few and "Check the seed" not in few
     assert "Give more pairs" not in other and "Check the seed" in other
+    for name in ("identical", "unsupervised"):  # nobody wrote these pairs: a dictionary would be better
+        found = advice(weak, {"name": name, "used": 200}, {})
+        assert "`--seed FILE`" in found and "Check the seed" not in found
 
 
 def test_older_runs_without_seed_agreement_are_judged_too(good_run: Run) -> None:
