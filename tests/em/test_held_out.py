@@ -275,11 +275,12 @@ def test_rounds_end_where_the_likelihood_no_longer_rises() -> None:
     clear = make_languages(words=100, noise=0.05)
     prepared = prepare(clear.source, clear.target, clear.gold[:60], METHODS["ruder2018"])
     training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
-    starts = [(name, prepared.seed.pairs) for name in ("one", "other")]
+    wrong = RowPairs(np.arange(60), np.arange(60)[::-1].copy())
+    starts = [("one", prepared.seed.pairs), ("other", prepared.seed.pairs), ("wrong", wrong)]
     _, choice = held_out.choose_start(training, prepared.method, starts, rounds=4)
     again = "pairs common to at least 2 results of round 1"
-    assert list(choice.measured) == ["one", "other", again]
-    assert choice.measured[again] == choice.measured["one"]
+    assert choice.measured["wrong"] < choice.measured["one"] == choice.measured[again]
+    assert not [name for name in choice.measured if "round 2" in name]
 
 
 def test_a_fit_that_the_model_likes_best_stays(languages: Languages, monkeypatch: pytest.MonkeyPatch) -> None:

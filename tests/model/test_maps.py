@@ -79,3 +79,11 @@ def test_procrustes_in_the_span_of_few_pairs_is_as_good(n: int, monkeypatch: pyt
     omega = mapping.procrustes(source, target)
     np.testing.assert_allclose(omega @ omega.T, np.eye(10), atol=1e-12)
     np.testing.assert_allclose(loss(omega, source, target), best, rtol=1e-9)
+
+
+def test_few_pairs_span_at_most_half_of_many_dimensions() -> None:
+    many = mapping.LARGE_DIMENSION + 2
+    side = np.zeros((many, many), np.float32)
+    found = [mapping.span_little(side[:pairs], side[:pairs]) for pairs in (0, 1, many // 2, many // 2 + 1)]
+    assert found == [False, True, True, False]
+    assert not mapping.span_little(side[:4, :100], side[:4, :100])

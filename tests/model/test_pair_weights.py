@@ -123,6 +123,11 @@ def test_a_small_dictionary_teaches_nothing_and_a_large_one_improves_the_weights
     assert set(taught.weights.curves) == {"spelling", "frequency", "margin"}
 
 
+def test_a_lesson_is_a_word_with_right_and_wrong_candidates() -> None:
+    rows, right = np.array([0, 0, 1, 1, 2, 2]), np.array([True, False, True, True, False, False])
+    assert count_lessons(rows, right) == 1
+
+
 def test_words_outside_the_dictionary_are_weighed_by_what_it_teaches(edges: CandidateEdges) -> None:
     known = np.flatnonzero(np.arange(WORDS) % 5 != 0)
     taught = weigh_edges(edges, Capacities(), pairs_of(known))
