@@ -238,7 +238,9 @@ def test_impossible_options_of_two_sided_maps(wrong: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"annealing": 6.0}, {"ridge": 0.0}, {"ridge": math.inf}, {"dimensions": 2}], ids=str
+    "options",
+    [{"annealing": 6.0}, {"ridge": 0.0}, {"ridge": math.inf}, {"dimensions": 2}, {"ridge": 0.5, "dewhiten": True}],
+    ids=str,
 )
 def test_in_the_span_of_few_pairs_the_maps_are_the_same(options: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     (x, y), others = correlated(20, 5, 12), random_vectors(21, 9, 12)
