@@ -55,7 +55,11 @@ def test_the_slope_is_that_of_finite_differences() -> None:
     for place, step in enumerate(small * np.eye(3)):
         difference = taught.log_share(weights + step) - taught.log_share(weights - step)
         assert slope[place] == pytest.approx(difference / (2 * small), rel=1e-5, abs=1e-5)
-    assert (np.linalg.eigvalsh(spread) > 0).all()
+    expected, probable = np.zeros((3, 3)), taught.lists.softmax(taught.columns @ weights)
+    for number in range(len(taught.lists.starts) - 1):
+        own = taught.lists.owner == number
+        expected += np.cov(taught.columns[own].T, aweights=probable[own], bias=True)
+    np.testing.assert_allclose(spread, expected, atol=1e-9)
 
 
 def test_the_weights_found_are_the_most_probable() -> None:
@@ -84,7 +88,7 @@ def test_few_words_hardly_move_the_weights_and_a_sharp_prior_holds_them() -> Non
     np.testing.assert_allclose(fit_weights(lessons(300), mean, np.full(3, 1e-9)), mean, atol=1e-5)
 
 
-@pytest.mark.parametrize("first", [0, 1, 2])
+@pytest.mark.parametrize("first", [0, 1, 2, 3])
 def test_the_list_of_the_last_source_word_ends_before_that_of_the_first_target_word(first: int) -> None:
     sources, targets = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     lessons = Lessons.of(np.eye(4), sources == targets, sources, targets + first)
@@ -104,3 +108,4 @@ def test_one_word_moves_a_weight_as_far_as_the_prior_lets_it(mean: float) -> Non
     taught = Lessons.of(np.array([[0.0], [1.0]]), np.array([True, False]), nothing, np.arange(2))
     found = fit_weights(taught, np.array([mean]), np.array([100.0]))
     np.testing.assert_allclose(taught.slope_and_spread(found)[0], (found - mean) / 100, atol=0.03)
+    assert np.isfinite(found).all()

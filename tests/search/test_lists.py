@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,9 +63,10 @@ def test_most_rows_are_proved() -> None:
     assert check(source, target, (-crowding / 2).astype(np.float32), 10) < 60
 
 
-def test_a_target_that_is_not_listed_may_be_as_near_as_one_that_is() -> None:
+@pytest.mark.parametrize("length", [1, 2])
+def test_a_target_that_is_not_listed_may_be_as_near_as_one_that_is(length: int) -> None:
     """The second source lists the first target, and the third target lists it; the second target is as near."""
-    source, target = np.array([[1, 0], [1, 1]], np.float32), np.array([[1, 0], [1, 0], [0, 1]], np.float32)
+    source, target = length * np.array([[1, 0], [1, 1]], np.float32), np.array([[1, 0], [1, 0], [0, 1]], np.float32)
     lists = NeighbourLists.find(source, target, 1, ENGINE)
     assert lists.pairs[1].tolist() == [0, 1, 0, 2]
     rows, chosen, terms = np.array([1]), np.array([2]), np.zeros(3)
