@@ -101,6 +101,14 @@ def test_bad_utf8_on_stdin_is_an_error(bilex: Bilex, made: Path, monkeypatch: py
     assert_error_line(bilex("translate", made / "run"), "stdin:2: ")
 
 
+def test_a_line_or_a_list_on_stdin_is_bounded(bilex: Bilex, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give(monkeypatch, b"s0\n" + bytes(100_000))
+    assert_error_line(bilex("translate", made / "run"), "stdin:2: ")
+    monkeypatch.setattr("bilex.files.lines.MAX_LIST_BYTES", 10)
+    give(monkeypatch, b"s0\n" * 4)
+    assert_error_line(bilex("translate", made / "run"), "stdin: ")
+
+
 def test_nothing_on_stdin_is_an_error(bilex: Bilex, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     give(monkeypatch, b"\n\n")
     assert_error_line(bilex("translate", made / "run"), "stdin")

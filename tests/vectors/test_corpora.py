@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 from pathlib import Path
@@ -76,6 +77,23 @@ def test_the_command_writes_the_same_bytes_each_time(tmp_path: Path, bilex: Bile
     assert (tmp_path / "a.vec").read_bytes() == (tmp_path / "b.vec").read_bytes()
     assert_error_line(bilex("vectors", tmp_path / "c.txt", "-o", tmp_path / "a.csv"), "a.csv", code=2)
     assert_error_line(bilex("vectors", tmp_path / "none.txt", "-o", tmp_path / "a.vec"), "none.txt")
+
+
+def test_what_is_too_large_does_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A word that no reader accepts, a window that gensim cannot count, and a temporary folder without space."""
+    text = tmp_path / "c.txt"
+    text.write_text("and then the cat sat on the mat " * 200 + "x" * 20_000 + " " + "x" * 20_000)
+    trained = train_vectors([text], CorpusTraining(dimension=4, epochs=1, window=10**11)).vectors
+    trained.save(tmp_path / "c.vec")
+    assert load(tmp_path / "c.vec").words == trained.words
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("bilex.vectors.corpora._write_sentences", fail)
+    with pytest.raises(BilexError, match=str(tmp_path)):
+        train_vectors([text])
 
 
 def test_bad_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,11 +95,18 @@ def advise_search(missing: list[str], other: Mapping[str, int], *, reverse: bool
 
 
 def read_lines() -> list[str]:
-    """Read stdin as UTF-8, whatever the locale is."""
-    from bilex.files.streams import UTF8_BOM
+    """Read stdin as UTF-8, whatever the locale is; no more of it than of a list of words in a file."""
+    from bilex.files.lines import MAX_LINE_BYTES, MAX_LIST_BYTES
+    from bilex.files.streams import UTF8_BOM, WRONG_FILE
 
+    content = sys.stdin.buffer.read(MAX_LIST_BYTES + 1)
+    if len(content) > MAX_LIST_BYTES:
+        raise InputError("stdin", f"more than {MAX_LIST_BYTES:,} bytes", "translate fewer words at a time")
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if len(line) > MAX_LINE_BYTES:
+            raise InputError("stdin", f"a line of {len(line):,} bytes", WRONG_FILE, line=number)
     try:
-        return sys.stdin.buffer.read().removeprefix(UTF8_BOM).decode("utf-8").split("\n")
+        return content.removeprefix(UTF8_BOM).decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise InputError("stdin", "this is not UTF-8", "convert it, e.g. with iconv", line=line) from None

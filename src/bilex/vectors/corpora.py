@@ -17,7 +17,7 @@ import numpy as np
 
 from bilex.errors import BilexError, InputError
 from bilex.files.lines import LineReader
-from bilex.files.streams import ByteStream, refuse_unreadable_format
+from bilex.files.streams import MAX_WORD_BYTES, ByteStream, refuse_unreadable_format
 from bilex.vectors.embeddings import Embeddings
 
 MAX_SENTENCE = 1000  # words; gensim leaves out what follows the 10,000th
@@ -75,7 +75,11 @@ def train_vectors(
     training, paths = training or CorpusTraining(), list(paths)
     with tempfile.TemporaryDirectory(prefix="bilex-") as folder:
         cut = Path(folder) / "corpus.txt"
-        counts = _write_sentences(cut, paths, training)
+        try:
+            counts = _write_sentences(cut, paths, training)
+        except OSError as error:
+            problem = f"{folder}: the words of the text cannot be kept there ({error.strerror})"
+            raise BilexError(f"{problem}; set TMPDIR to a folder with more space") from None
         tokens = sum(counts.values())
         if tokens < MIN_CORPUS_WORDS:
             raise InputError(
@@ -88,7 +92,7 @@ def train_vectors(
             raise InputError(paths[0], f"no word occurs {training.min_count} times", "lower --min-count")
         model = Word2Vec(
             vector_size=training.dimension,
-            window=training.window,
+            window=min(training.window, MAX_SENTENCE),  # gensim waits for ever for a thread that a larger one ended
             min_count=training.min_count,
             sg=1,
             negative=10,
@@ -139,6 +143,8 @@ def _write_sentences(place: Path, paths: Iterable[str | os.PathLike[str]], train
                 for start in range(0, len(words), MAX_SENTENCE):
                     file.write(" ".join(words[start : start + MAX_SENTENCE]) + "\n")
                 for word in words:
+                    if len(word.encode("utf-8")) > MAX_WORD_BYTES:  # no reader would accept it
+                        continue
                     counts[word] = counts.get(word, 0) + 1
     return counts
 
