@@ -95,8 +95,8 @@ def export(
         reporter.stage("reading")
         loaded = Run.load(run)
         if output is not None:
-            for name in [output] if form in VECTOR_FORMATS else book_names(form, output).values():
-                check_not_input(name, loaded.info)
+            names = [output] if form in VECTOR_FORMATS else book_names(form, output).values()
+            check_not_input(loaded.info, *names)
         book = None if form in VECTOR_FORMATS else book_of(loaded, run, reviewed, min_confidence, min_probability)
         if group_by_lemma and book is not None:
             if not loaded.source.lemmas and not loaded.target.lemmas:
@@ -225,8 +225,7 @@ def write_sides(run: Run, output: str, side: str, reporter: Reporter) -> list[st
     from bilex.files.ownership import check_not_input
 
     names = names_of_sides(output, run.source.name, run.target.name) if side == "both" else {side: output}
-    for path in names.values():
-        check_not_input(path, run.info)
+    check_not_input(run.info, *names.values())
     for which, path in names.items():
         reporter.stage(f"writing {path}")
         write_words(path, getattr(run, which).words, getattr(run.space, which), reporter)

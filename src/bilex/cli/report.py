@@ -35,7 +35,7 @@ def report(run: str, output: str | None, as_json: bool, quiet: bool) -> None:
         reporter.stage("judging")
         verdict = loaded.verdict
         place = output or str(Path(run) / REPORT)
-        check_not_input(place, loaded.info)
+        check_not_input(loaded.info, place)
         write_report(loaded, place, find_engine("local", progress=reporter.rows), run)
     lines = [loaded.headline, f"{verdict.headline}. {' '.join(verdict.reasons)}"]
     lines += [f"next: {' '.join(verdict.advice)}"] if verdict.level != SOUND else []

@@ -72,7 +72,7 @@ def check_replaceable(place: Path) -> bool:
 
 
 def check_listed_replaceable(summary: str, command: str, place: Path) -> bool:
-    """Decide the same for what another command writes, whose `summary` lists its runs and the checksums of its files."""
+    """Decide the same for what another command writes, whose `summary` lists its runs, and its files by checksum."""
     if not place.is_dir() or not any(place.iterdir()):
         return check_replaceable(place)
     try:
@@ -122,11 +122,11 @@ def check_output(path: Path) -> None:
         raise BilexError(f"{path}: a run holds only its own files; choose a place outside {path.parent}")
 
 
-def check_not_input(path: str | os.PathLike[str], info: dict[str, Any]) -> None:
+def check_not_input(info: dict[str, Any], *paths: str) -> None:
     """Raise if a file to be written is, by its checksum, one that the run was made from."""
     read = {file["sha256"] for side in info.get("inputs", {}).values() for file in side["files"]}
     read |= {info.get("configuration", {}).get("seed", {}).get("sha256")}
-    if Path(path).is_file() and file_sha256(path) in read:
+    if path := next((path for path in paths if Path(path).is_file() and file_sha256(path) in read), None):
         raise BilexError(f"{path}: holds the vectors or the seed that this run was made from; {ELSEWHERE}")
 
 
