@@ -129,3 +129,6 @@ def test_on_all_evidence_each_source_takes_its_best_target_where_the_sources_cho
     assert found.objective == pytest.approx(3 + 2 - 1 + 3 * LISTING_ODDS)
     limited = match_weighed(edges, Prior.named("1:1"))
     assert limited.target.tolist() == [0, 1, 2]
+    kept = match_weighed(edges, Prior(kept=RowPairs(np.array([1, 3]), np.array([0, 4]))))  # the second is no edge
+    assert kept.target.tolist() == [1, 0, 2, 4]
+    assert kept.objective == pytest.approx(1 + 2 - 1 + 3 * LISTING_ODDS)

@@ -102,6 +102,8 @@ def test_what_decides_between_forms_leaves_the_weight_of_the_family() -> None:
         np.testing.assert_allclose(np.exp(scores + found)[own].sum(), np.exp(scores)[own].sum())
         np.testing.assert_allclose((found - nats)[own], (found - nats)[edge])  # between forms it is what was said
         assert own.sum() > 1 or abs(found[edge]) < 1e-12
+    heavy = decide_within_families(scores + 500, nats, rows, columns, target)
+    np.testing.assert_allclose(heavy, found)  # without overflow
 
 
 def test_a_candidate_without_others_is_a_family_of_its_own() -> None:
@@ -118,6 +120,9 @@ def test_words_that_are_lemmas_are_marked() -> None:
     assert [len(form_columns(sides)) for sides in ((plain, plain), (plain, known), (known, known))] == [6, 8, 10]
     lemmas = ending_levels(plain, known, rows, columns)[-1]
     assert [len(set(level.tolist())) for level in lemmas] == [2, 4, 4, 4]  # lemma or not; then by the source's ending
+    alike = Vocabulary.of(("casa", "masa"), ("casa", "mas"))  # with the same ending, and one is a lemma
+    levels = ending_levels(plain, alike, np.zeros(2, np.int64), np.arange(2))[-1]
+    assert all(len(set(level.tolist())) == 2 for level in levels)
     both = compare_families(scores, rows, columns, (known, known))
     assert family_columns((known, known)) == (*FAMILY_COLUMNS, *OWN_LEMMA_COLUMNS)
     assert both[:, families:].tolist() == [[1, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 0]]

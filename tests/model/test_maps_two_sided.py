@@ -239,7 +239,14 @@ def test_impossible_options_of_two_sided_maps(wrong: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"annealing": 6.0}, {"ridge": 0.0}, {"ridge": math.inf}, {"dimensions": 2}, {"ridge": 0.5, "dewhiten": True}],
+    [
+        {"annealing": 6.0},
+        {"ridge": 0.0},
+        {"ridge": math.inf},
+        {"dimensions": 2},
+        {"ridge": 0.5, "dewhiten": True},
+        {"ridge": 0.5, "reweight": 0.0},
+    ],
     ids=str,
 )
 def test_in_the_span_of_few_pairs_the_maps_are_the_same(options: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,6 +259,17 @@ def test_in_the_span_of_few_pairs_the_maps_are_the_same(options: Any, monkeypatc
     for left in (x, others):
         expected, found = ((left @ maps[0].T) @ (others @ maps[1].T).T for maps in (dense, few))
         np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_in_the_span_of_few_pairs_sides_of_different_dimension_meet_in_the_smaller_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, y = correlated(20, 5, 12)[0], correlated(21, 5, 14)[1]
+    dense = two_sided(x, y, ridge=0.5)
+    monkeypatch.setattr(mapping, "LARGE_DIMENSION", 11)
+    few = two_sided(x, y, ridge=0.5)
+    assert [side.shape for side in few] == [side.shape for side in dense] == [(12, 12), (12, 14)]
+    np.testing.assert_allclose(few[0].T @ few[1], dense[0].T @ dense[1], atol=1e-9)
 
 
 def test_a_matrix_on_which_lapack_fails_is_decomposed_by_its_transpose(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,6 +81,13 @@ def test_products_that_are_all_too_far_below_zero_for_float32() -> None:
     check(queries.astype(np.float32), -targets.astype(np.float32), rng.normal(size=50).astype(np.float32), 4)
 
 
+def test_terms_beside_which_float32_hardly_tells_the_products_apart() -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        targets, queries = make_vectors(rng, "plain", 50, 16), make_vectors(rng, "plain", 3, 16) * np.float32(1e-4)
+        check(queries, targets, np.full(50, 1000, np.float32), 4)
+
+
 def test_no_query_is_no_answer() -> None:
     found = Index(np.ones((5, 3), np.float32)).top_k(np.zeros((0, 3), np.float32), 2)
     assert found.indices.shape == found.scores.shape == (0, 2)

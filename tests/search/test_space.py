@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bilex.errors import BilexError
 from bilex.numerics.rows import apply, unit
 from bilex.numerics.types import Indices, Vectors
+from bilex.search.lists import NeighbourLists
 from bilex.search.local import LocalEngine
 from bilex.search.space import CROWDING_NEIGHBOURS, SharedSpace, whole_numbers
 from tests import oracles
@@ -80,6 +81,17 @@ class NoRanks(LocalEngine):
 def test_the_ranks_of_the_nearest_targets_need_no_search() -> None:
     space = make_space(200, 150)
     assert (space.rank(np.arange(200), space.source_nearest, "nn", NoRanks()) == 1).all()
+
+
+def test_lists_prove_a_rank_only_beside_the_terms_of_other_targets() -> None:
+    """The first target is in neither list of the first source, and before the last one only because it is alone."""
+    source = np.array([[1, 0, 0, 0], [0, 0, 2, 0], [0, 0, 2, 0]], np.float32)
+    target = np.array([[0.7, 0, 1, 0], [0.8, 0, 0, 0], [1, 0, 0, 0]], np.float32)
+    lists, nothing = NeighbourLists.find(source, target, 2, ENGINE), np.zeros(3)
+    nearest = lists.of_source[:, 0], lists.of_target[:, 0]
+    space = SharedSpace(source, target, nothing, np.array([-1.0, 0, 0]), *nearest, neighbours=lists)
+    for each in (space, replace(space, neighbours=None)):
+        assert each.rank(np.zeros(3, np.int64), np.arange(3), "csls", ENGINE).tolist() == [1, 3, 2]
 
 
 def test_the_inverted_softmax_does_not_depend_on_blocks_or_threads(monkeypatch: pytest.MonkeyPatch) -> None:
