@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -40,12 +42,19 @@ def test_the_fit_is_the_maximum_a_posteriori() -> None:
     np.testing.assert_allclose([found.intercept, *found.coefficients], expected, atol=1e-5)
 
 
-def test_the_optimum_is_reached_where_hardly_an_example_is_wrong() -> None:
-    features, right = examples(2000)[0], np.arange(2000) % 100 > 0
-    found = fit_calibration(features, right, np.ones(2000), START, prior_examples=10)
-    design = np.column_stack([np.ones(2000), (features - START.centre) / START.spread])
-    change = np.array([found.intercept, *found.coefficients]) - [START.intercept, *START.coefficients]
-    slope = design.T @ (right - found.probability(features)) - 10 * EXAMPLE_PRECISION * change
+@pytest.mark.parametrize("case", ["hardly any is wrong", "the start is far away", "a feature is always the same"])
+def test_the_optimum_is_reached_where(case: str) -> None:
+    (features, right), start = examples(2000), START
+    if case == "hardly any is wrong":
+        right = np.arange(2000) % 100 > 0
+    elif case == "the start is far away":
+        start = replace(START, intercept=-15.0)
+    else:
+        features[:, 1] = START.centre[1]
+    found = fit_calibration(features, right, np.ones(2000), start, prior_examples=1)
+    design = np.column_stack([np.ones(2000), (features - start.centre) / start.spread])
+    change = np.array([found.intercept, *found.coefficients]) - [start.intercept, *start.coefficients]
+    slope = design.T @ (right - found.probability(features)) - EXAMPLE_PRECISION * change
     np.testing.assert_allclose(slope, 0, atol=1e-6)
 
 
@@ -74,4 +83,5 @@ def test_the_error_is_the_mean_distance_of_confidence_and_precision() -> None:
     last = reliability_bins(np.array([0.85, 0.95, 1.0]), np.array([True, True, False]))
     assert [each.entries for each in last] == [1, 2]
     assert calibration_error(confidence, right) == pytest.approx((0.05 + 2 * 0.35 + 2 * 0.025) / 5)
+    assert calibration_error(np.array([0.25]), np.array([True])) == 0.75
     assert calibration_error(np.empty(0), np.empty(0, bool)) == 0

@@ -305,6 +305,15 @@ def test_three_pairs_that_the_run_contradicts_are_named(lines: list[int] | None,
     assert reason.endswith(f"seed.txt, for example: {named}.")
 
 
+def test_every_level_has_a_headline_that_is_shown(configuration: dict[str, Any]) -> None:
+    verdict = decide_verdict(FIGURES, configuration)
+    verdicts = [replace(verdict, level=level) for level in (SOUND, DOUBTFUL, FAILED)]
+    assert len({each.headline for each in verdicts}) == 3
+    for each in verdicts:
+        assert repr(each).startswith(each.headline)
+        assert all(text in each._repr_html_() for text in (each.headline, each.reasons[0]))
+
+
 @pytest.mark.parametrize(("expected", "words"), [(0.5, "At least half"), (0.49, "Fewer than half")])
 def test_a_sign_says_on_which_side_of_its_limit_the_figure_is(expected: float, words: str) -> None:
     (sign,) = (each for each in read_signs(replace(FIGURES, expected=expected)) if each.key == "precision")

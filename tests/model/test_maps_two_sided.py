@@ -128,6 +128,7 @@ def test_inverse_root(ridge: float) -> None:
     np.testing.assert_allclose(root, root.T, atol=1e-12)
     np.testing.assert_allclose(root @ root @ (c + ridge * np.trace(c) / 6 * np.eye(6)), np.eye(6), atol=1e-9)
     assert (np.linalg.eigvalsh(root) > 0).all()
+    np.testing.assert_array_equal(mapping.inverse_root(c, math.inf), np.eye(6))  # whitens nothing, exactly
 
 
 def test_inverse_root_of_a_singular_matrix_stays_finite() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bilex.matching.graph import Capacities, Graph, RowPairs
-from bilex.model.counting import count_weights
+from bilex.model.counting import choose_edges, count_weights
 from bilex.model.endings import EndingRatios, cross_fit_endings
 from bilex.model.evidence import Measured, kinds_between
 from bilex.model.forms import Vocabulary, compare_families, ending_levels, family_columns, form_columns
@@ -87,6 +87,7 @@ def test_counted_weights_are_their_sum(edges: CandidateEdges) -> None:
     weighed = weigh_edges(edges, Capacities())
     np.testing.assert_allclose(weighed.graph.weights, nats + weighed.weights.log_odds)
     assert weighed.weights.summary()["lessons"] == 0
+    np.testing.assert_array_equal(weighed.chosen, choose_edges(edges.graph)[0])
     assert weighed.among_frequent(None) is weighed
     few = weighed.among_frequent(WORDS - 10).graph
     assert few.rows.max() == few.indices.max() == WORDS - 11
@@ -121,6 +122,14 @@ def test_a_small_dictionary_teaches_nothing_and_a_large_one_improves_the_weights
     assert taught.weights.lessons == count_lessons(edges.graph.rows, edges.graph.rows == edges.graph.indices) == WORDS
     assert first_right(taught.graph) > first_right(counted.graph)
     assert set(taught.weights.curves) == {"spelling", "frequency", "margin"}
+
+
+def test_a_summary_has_four_digits() -> None:
+    weights = PairWeights({"csls": 1.23456}, {"spelling": np.array([2.34567])}, 0.34567, 0.45678, -5.67891, 7)
+    assert weights.summary() == {
+        **{"purity": 0.3457, "deviation": 0.4568, "log_odds": -5.6789, "lessons": 7},
+        **{"slopes": {"csls": 1.2346}, "curves": {"spelling": [2.3457]}},
+    }
 
 
 def test_a_lesson_is_a_word_with_right_and_wrong_candidates() -> None:
