@@ -42,15 +42,14 @@ def test_the_fit_is_the_maximum_a_posteriori() -> None:
     np.testing.assert_allclose([found.intercept, *found.coefficients], expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("case", ["hardly any is wrong", "the start is far away", "a feature is always the same"])
-def test_the_optimum_is_reached_where(case: str) -> None:
-    (features, right), start = examples(2000), START
-    if case == "hardly any is wrong":
-        right = np.arange(2000) % 100 > 0
-    elif case == "the start is far away":
-        start = replace(START, intercept=-15.0)
-    else:
-        features[:, 1] = START.centre[1]
+@pytest.mark.parametrize(
+    ("intercept", "most", "constant"), [(0.5, True, False), (0.5, False, True), (-15, False, True)]
+)
+def test_the_optimum_is_reached(intercept: float, most: bool, constant: bool) -> None:
+    """Where most examples are right, where a feature tells nothing, and from far away."""
+    (features, right), start = examples(2000), replace(START, intercept=intercept)
+    right = np.arange(2000) % 100 > 0 if most else right
+    features[:, 1] = START.centre[1] if constant else features[:, 1]
     found = fit_calibration(features, right, np.ones(2000), start, prior_examples=1)
     design = np.column_stack([np.ones(2000), (features - start.centre) / start.spread])
     change = np.array([found.intercept, *found.coefficients]) - [start.intercept, *start.coefficients]

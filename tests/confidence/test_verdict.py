@@ -227,6 +227,8 @@ def test_advice_depends_on_the_configuration(configuration: dict[str, Any]) -> N
     few = advice(weak, {"name": "pairs.txt", "used": 99}, {})
     assert "Give more pairs than 99" in few and "Check the seed" not in few
     assert "Give more pairs" not in other and "Check the seed" in other
+    assert "--seed" not in advice(FIGURES, {"name": "numerals", "used": 9}, {})  # which went well
+    assert "`--max-rank 10000`" in advice(replace(weak, seen=(20_000, 500)), {}, {})
     for name in ("identical", "unsupervised"):  # nobody wrote these pairs: a dictionary would be better
         found = advice(weak, {"name": name, "used": 200}, {})
         assert "`--seed FILE`" in found and "Check the seed" not in found

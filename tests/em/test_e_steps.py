@@ -10,7 +10,7 @@ import pytest
 
 from bilex.em import e_steps, em
 from bilex.em.context import Context
-from bilex.em.e_steps import E_STEPS, EStep, EStepResult, mutual, posterior, sinkhorn, viterbi, weighted_sources
+from bilex.em.e_steps import E_STEPS, EStep, EStepResult, mutual, posterior, sinkhorn, viterbi, weighted_sources, xlogx
 from bilex.errors import BilexError
 from bilex.matching.graph import Graph
 from bilex.methods import EStepConfig
@@ -149,6 +149,10 @@ def test_sinkhorn_sees_only_the_candidates() -> None:
     np.testing.assert_allclose(result.statistics.source, plan.T @ source, atol=1e-5)
     np.testing.assert_allclose(result.statistics.free, none, atol=1e-5)
     assert (result.statistics.free == 1).any(), "a target that is nobody's candidate"
+
+
+def test_nothing_has_no_entropy() -> None:
+    assert xlogx(np.array([0.0, 1.0, 0.5])) == pytest.approx(0.5 * np.log(0.5) - 1.5)
 
 
 def test_weighted_sources_is_the_dense_product() -> None:
