@@ -62,8 +62,6 @@ def count_weights(graph: Graph, evidence: Sequence[Measured]) -> CountedWeights:
     counted = graph.rows < MAX_COUNTED_WORDS
     graph, evidence = graph.where(counted), [each.where(counted) for each in evidence]
     mute = {each.name: np.zeros(len(each.knots)) for each in evidence}
-    if not len(graph.weights):
-        return CountedWeights(START_SCALE, mute, 0.0, 1.0)
     chosen, passed_over = choose_edges(graph)
     purity, deviation = estimate_purity(graph, evidence, chosen, passed_over)
     if not is_telling(purity, deviation):
