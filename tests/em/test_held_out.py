@@ -270,6 +270,44 @@ def test_further_rounds_start_from_what_the_results_share(languages: Languages) 
     assert max(more.measured.values()) >= max(once.measured.values())
 
 
+def test_rounds_go_on_while_the_likelihood_rises() -> None:
+    noisy = make_languages(words=150, noise=0.6)
+    prepared = prepare(noisy.source, noisy.target, noisy.gold[:20], METHODS["ruder2018"])
+    training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
+    seed = prepared.seed.pairs
+    starts = [(f"{part}", seed.where(seed.source % 3 == part)) for part in range(3)]
+    starts.append(("even", seed.where(seed.source % 2 == 0)))
+    _, choice = held_out.choose_start(training, prepared.method, starts, rounds=3)
+    best = [
+        max(value for name, value in choice.measured.items() if ends(name))
+        for ends in (lambda name: "results" not in name, lambda name: "round 1" in name, lambda name: "round 2" in name)
+    ]
+    assert best == sorted(best) and choice.measured[choice.chosen] == best[-1]
+
+
+def test_without_a_seed_em_starts_from_the_coupling_that_leads_farthest(
+    languages: Languages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held_out, "SIZES", (100, 50))
+    prepared = prepare(languages.source, languages.target, some_gold(languages, 30), METHODS["ruder2018"])
+    training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
+    found = held_out.fit_method(training, replace(prepared.seed, name="unsupervised"), prepared.method)
+    (choice,) = found.choices
+    assert choice.about == "start" and list(choice.measured) == ["100 words", "50 words"]
+    assert found.fit.iterations[-1].log_likelihood == max(choice.measured.values())
+    assert held_out.fit_method(training, prepared.seed, prepared.method).choices == ()
+
+
+def test_a_seed_of_exactly_enough_words_is_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = make_languages(words=90)
+    prepared = prepare(few.source, few.target, few.gold[:30], DEFAULT)
+    training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
+    words = len(np.unique(prepared.seed.source))
+    for limit, tried in ((words + 1, False), (words, True)):
+        monkeypatch.setattr(held_out, "MIN_WORDS_TO_SPLIT", limit)
+        assert bool(choose_supervision(training, prepared.method, prepared.seed)[1].measured) is tried
+
+
 def test_rounds_end_where_the_likelihood_no_longer_rises() -> None:
     """EM that starts from where it ended ends there again, and no better."""
     clear = make_languages(words=100, noise=0.05)

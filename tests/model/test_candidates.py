@@ -59,6 +59,14 @@ def test_ranks_are_by_weight_and_ties_go_to_the_more_frequent(candidates: Candid
         assert candidates.ranks[edge] == 1 + ahead.sum()
 
 
+def test_candidates_are_listed_with_the_heaviest_first(candidates: CandidatePairs) -> None:
+    graph = candidates.graph
+    for row in range(SHAPE[0]):
+        own = np.flatnonzero(graph.rows == row).tolist()
+        expected = [(int(graph.indices[e]), graph.weights[e], candidates.probability[e]) for e in own]
+        assert candidates.listed(row) == sorted(expected, key=lambda each: (-each[1], each[0]))
+
+
 def test_tensors_and_two_turns_give_the_same_candidates(candidates: CandidatePairs) -> None:
     turned = candidates.mirrored()
     assert set(
@@ -138,3 +146,14 @@ def test_other_retrievals_and_words_without_candidates_go_by_the_vectors(
     by_csls, by_model = (weighted.search_vectors(space.source[:3], 4, name, ENGINE) for name in ("csls", "model"))
     np.testing.assert_array_equal(by_model.indices, by_csls.indices)
     np.testing.assert_allclose(by_model.scores, SCALE * by_csls.scores + LOG_ODDS)
+
+
+@pytest.mark.parametrize("scale", [SCALE, 5000.0])
+def test_candidates_of_other_vectors_are_as_probable_as_their_weight_beside_none(
+    space: SharedSpace, scale: float
+) -> None:
+    weighted = CandidateSpace.over(space, EMPTY, scale, LOG_ODDS)
+    found, probable = weighted.vector_candidates(space.source[:3], ENGINE)
+    for weights, own in zip(found.scores, probable, strict=True):
+        odds = np.exp(np.minimum(weights - weights.max(initial=0), 0))
+        np.testing.assert_allclose(own, odds / (odds.sum() + np.exp(-weights.max(initial=0))), atol=1e-12)
