@@ -325,19 +325,22 @@ def test_a_fit_that_the_model_likes_best_stays(languages: Languages, monkeypatch
     prepared = prepare(languages.source, languages.target, some_gold(languages, 30), DEFAULT)
     training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
     first = held_out.fit_method(training, prepared.seed, prepared.method)
-    best = replace(first.fit.iterations[-1], log_likelihood=1e9)
-    start = held_out.Choice("start", "x", "y", agreement=0.0)
-    liked = replace(first, fit=replace(first.fit, iterations=(*first.fit.iterations, best)), choices=(start,))
-    nothing = RowPairs()
-    found = held_out.fit_from_elsewhere(training, liked, prepared.seed, nothing)
-    assert found.fit is liked.fit
-    worse = replace(first.fit.iterations[-1], log_likelihood=-1e9)
-    disliked = replace(first, fit=replace(first.fit, iterations=(worse,)))
-    other = held_out.fit_from_elsewhere(training, disliked, prepared.seed, nothing).choices[-1]
-    equal = replace(worse, log_likelihood=max(other.measured.values()))
-    liked_as_much = replace(disliked, fit=replace(first.fit, iterations=(equal,)))
-    again = held_out.fit_from_elsewhere(training, liked_as_much, prepared.seed, nothing)
-    assert again.fit is liked_as_much.fit
+    nothing, start = RowPairs(), held_out.Choice("start", "x", "y", agreement=0.0)
+
+    def with_likelihood(value: float) -> held_out.FittedMethod:
+        last = replace(first.fit.iterations[-1], log_likelihood=value)
+        return replace(first, fit=replace(first.fit, iterations=(*first.fit.iterations, last)), choices=(start,))
+
+    worst = with_likelihood(-1e9)
+    found = held_out.fit_from_elsewhere(training, worst, prepared.seed, nothing)
+    assert found.fit is not worst.fit
+    measured = sorted(found.choices[-1].measured.values())
+    better = with_likelihood(measured[-1] - 1e-6)
+    assert measured[0] < measured[-1] - 1e-6
+    assert held_out.fit_from_elsewhere(training, better, prepared.seed, nothing).fit is not better.fit
+    best = with_likelihood(measured[-1])  # liked as much
+    found = held_out.fit_from_elsewhere(training, best, prepared.seed, nothing)
+    assert found.fit is best.fit
     assert [(choice.chosen, choice.agreement > 0.5) for choice in found.choices] == [("x", True)]
     monkeypatch.setattr(held_out, "MIN_IN_COMMON", 1000)
     assert held_out.fit_from_elsewhere(training, first, prepared.seed, nothing) is first  # nowhere else to start
@@ -376,7 +379,12 @@ def test_the_largest_coupling_may_be_known_already(languages: Languages, monkeyp
     + [(0.1, 0.1, name, False) for name in ("identical", "numerals")],
 )
 def test_a_seed_leads_astray_only_where_the_evidence_is_sure(
-    languages: Languages, purity: float, deviation: float, seed: str, expected: bool
+    languages: Languages,
+    purity: float,
+    deviation: float,
+    seed: str,
+    expected: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = fitted(languages, some_gold(languages, 30))
     assert found.fit.weights is not None
@@ -386,3 +394,7 @@ def test_a_seed_leads_astray_only_where_the_evidence_is_sure(
     alone = Choice("start", "x", "y", agreement=0.05)
     few = seed not in ("identical", "numerals")
     assert held_out.leads_astray(replace(found.prepared.seed, name=seed), replace(fit, weights=None), [alone]) is few
+    monkeypatch.setattr(
+        held_out, "MIN_WORDS_TO_SPLIT", len(np.unique(found.prepared.seed.source))
+    )  # so many are not few
+    assert held_out.leads_astray(replace(found.prepared.seed, name=seed), fit) is (seed == "unsupervised")
