@@ -16,6 +16,7 @@ from bilex.confidence.assessment import (
     held_out_confidence,
 )
 from bilex.confidence.calibration import fit_calibration
+from bilex.confidence.families import Families, confidence_of_forms
 from bilex.errors import BilexError
 from bilex.matching.graph import Capacities, Graph, RowPairs
 from bilex.model.posterior import worthwhile_posterior
@@ -52,6 +53,16 @@ def test_without_enough_words_the_confidence_is_the_posterior(graph: Graph) -> N
             found, worthwhile_posterior(graph, Capacities()), atol=1e-4
         )  # nothing is shared here
         assert about["examples"] == 0
+
+
+def test_forms_are_judged_by_their_families_only_without_a_dictionary(graph: Graph) -> None:
+    families = Families(graph.rows, graph.indices % 2 == 0, 0.7)  # both candidates of a word are forms of one
+    posterior = assess_edges(graph, Capacities(), None)[0]
+    found = assess_edges(graph, Capacities(), None, families)[0]
+    np.testing.assert_array_equal(found, confidence_of_forms(posterior, families))
+    assert np.abs(found - posterior).max() > 0.01
+    one, other = (assess_edges(graph, Capacities(), known(0.5), each)[0] for each in (None, families))
+    np.testing.assert_array_equal(one, other)
 
 
 def test_source_words_may_share_a_translation_whatever_the_lexicon_may() -> None:
