@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bilex.cli.induce import read_side
+from bilex.cli.interrupts import exit_promptly_on_signal
 from bilex.cli.options import force_option, json_text, limit_option, output_options, print_json
 from bilex.errors import BilexWarning
 
@@ -66,7 +67,11 @@ def align(
 
     place = output or f"{short_name(a)}-{short_name(b)}-aligned"
     check = partial(check_listed_replaceable, ALIGNMENT, "align")
-    with run_directory(place, check, force=force) as folder, show_progress(quiet or as_json) as reporter:
+    with (
+        run_directory(place, check, force=force) as folder,
+        exit_promptly_on_signal(folder),
+        show_progress(quiet or as_json) as reporter,
+    ):
         sides = [read_side(path, limit, reporter) for path in (a, b)]
         inputs = [summarise_vectors(side) for side in sides]
         reporter.stage("aligning")
