@@ -8,8 +8,10 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import pytest
 
+from bilex.cli import bilex as commands
 from bilex.cli import interrupts
 from bilex.cli.interrupts import ExitMessage
 from tests.cli.helpers import Bilex
@@ -129,11 +131,27 @@ def test_an_interrupt_while_the_command_line_is_imported_is_one_line() -> None:
     assert done.stderr.startswith("bilex: error: interrupted")
 
 
+def test_an_interrupt_while_a_command_ends_is_one_line(bilex: Bilex) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    def end() -> None:
+        click.get_current_context().find_root().call_on_close(interrupt)
+
+    commands.add_command(click.Command("end", callback=end))
+    try:
+        outcome = bilex("end")
+    finally:
+        del commands.commands["end"]
+    assert (outcome.code, outcome.out, outcome.err.count("\n")) == (130, "", 1)
+
+
 def test_the_exit_message_follows_the_run(tmp_path: Path) -> None:
     message, checkpoint = ExitMessage(), tmp_path / "checkpoint"
     nothing = message.for_interrupt()
-    checkpoint.touch()
-    message.set_checkpoint(checkpoint, "resume it", written=False)  # from an earlier process
+    message.set_checkpoint(checkpoint, "resume it", written=False)  # it is just being written
+    assert (message.for_interrupt(), message.after_error()) == (nothing, "")
+    checkpoint.touch()  # and is there now, or was written by an earlier process
     assert message.for_interrupt().endswith("resume it") and not message.after_error()
     message.set_checkpoint(checkpoint, "resume it", written=True)
     assert message.for_interrupt().endswith("resume it") and message.after_error().endswith("resume it")

@@ -37,6 +37,8 @@ def odd(work: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_paths_that_are_not_utf_8(bilex: Bilex, odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupted run goes on, and everything can be read and written."""
     write = checkpoints.write_checkpoint
+    assert isinstance(sys.stderr, io.TextIOWrapper)
+    sys.stderr.reconfigure(errors="backslashreplace")  # as Python opens it
 
     def write_and_stop(*arguments: Any) -> None:
         write(*arguments)
@@ -46,7 +48,9 @@ def test_paths_that_are_not_utf_8(bilex: Bilex, odd: Path, monkeypatch: pytest.M
     seed, method, new = f"{ODD}gold.txt", f"{ODD}m.toml", f"{ODD}new"
     Path(method).write_text('base = "ruder2018"\n')
     monkeypatch.setattr(checkpoints, "write_checkpoint", write_and_stop)
-    assert bilex("induce", *files, "-o", new, "--seed", seed, "--method", method).code == 130
+    stopped = bilex("induce", *files, "-o", new, "--seed", seed, "--method", method)
+    assert stopped.code == 130
+    assert "--resume" in stopped.err  # although it came before the checkpoint was recorded
     monkeypatch.setattr(checkpoints, "write_checkpoint", write)
     monkeypatch.chdir(odd.parent)  # the files are found from the folder of the command
     assert bilex("induce", "--resume", odd / new, "--quiet").code == 0

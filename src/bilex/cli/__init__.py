@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 import warnings
-from typing import Any
 
 import click
 
@@ -37,6 +36,7 @@ __all__ = ["bilex", "main"]
 DONE, ERROR, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # from malloc.h
 LARGE_ARRAY, MAX_KEPT = 32 << 20, 128 << 20  # bytes: larger arrays are given back at once; what is kept of the others
+COMPLETE = "_BILEX_COMPLETE"  # set in the environment by a shell that asks for completion
 COMPLETION = """For completion with the Tab key in bash (in zsh write zsh_source, in fish fish_source):
 
 \b
@@ -46,7 +46,7 @@ click.Context.formatter_class = HelpFormatter
 
 
 class CommandGroup(click.Group):
-    """All commands. Catches Ctrl-C before click does, which would print an empty line even in a pipe."""
+    """All commands."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order in which they were added."""
@@ -57,13 +57,6 @@ class CommandGroup(click.Group):
         rows = [(name, self.commands[name].get_short_help_str(limit=1000)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise click.Abort from None
 
 
 @click.group(
@@ -137,21 +130,32 @@ def run(arguments: list[str] | None = None) -> int:
         warnings.simplefilter("always", BilexWarning)
         warnings.showwarning = show_warning
         try:
-            command = ["bilex", *(sys.argv[1:] if arguments is None else arguments)]  # for reports, and to go on
-            return bilex.main(args=arguments, prog_name="bilex", standalone_mode=False, obj=command) or DONE
+            return invoke(sys.argv[1:] if arguments is None else arguments) or DONE
+        except click.exceptions.Exit as ended:
+            return ended.exit_code
         except click.ClickException as error:
             where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "bilex"
             return print_error(f"{error.format_message()} (see `{where} --help`)", WRONG_USAGE)
         except BaseException as error:
             if isinstance(error, SystemExit) and not received:
                 raise
-            if not isinstance(error, click.Abort) and not received:  # a signal may cause other errors
+            if not isinstance(error, click.Abort | KeyboardInterrupt) and not received:  # a signal may cause others
                 return report_error(error)
             if received and received[-1] != signal.SIGINT:
                 return 128 + received[-1]
             if sys.stderr.isatty():
                 click.echo(err=True)  # the terminal has put ^C at the start of the line
             return print_error(exit_message.for_interrupt(), INTERRUPTED)
+
+
+def invoke(arguments: list[str]) -> int | None:
+    """Do what click's `main` does, but for the empty line that it prints at Ctrl-C, even in a pipe."""
+    if COMPLETE in os.environ:
+        bilex.main(prog_name="bilex")
+    command = ["bilex", *arguments]  # for reports, and to go on
+    with bilex.make_context("bilex", list(arguments), obj=command) as context:
+        code: int | None = bilex.invoke(context)
+    return code
 
 
 def report_error(error: BaseException) -> int:

@@ -233,7 +233,7 @@ def read_side(path: str, limit: int, reporter: Reporter) -> Embeddings:
 
 
 def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> Callable[[Checkpoint], None]:
-    """Return the function that stores the checkpoints of a run; from the first one on, an exit tells how to resume."""
+    """Return the function that stores the checkpoints of a run; where there is one, an exit tells how to resume."""
     from bilex.files.ownership import CHECKPOINT
     from bilex.runs.checkpoints import write_checkpoint
 
@@ -246,6 +246,8 @@ def checkpoint_writer(job: Job, place: str, scratch: Path, *, resumed: bool) -> 
     command = {**asdict(job), **paths, "command": list(map(os.fsencode, job.command))}
 
     def write(checkpoint: Checkpoint) -> None:
+        if not exit_message.written:  # an interrupt may come when it is there, but before it is recorded
+            exit_message.set_checkpoint(run / CHECKPOINT, how_to_resume, written=False)
         write_checkpoint(replace(checkpoint, command=command), run, scratch)
         exit_message.set_checkpoint(run / CHECKPOINT, how_to_resume, written=True)
 

@@ -35,21 +35,22 @@ class ExitMessage:
         """Start a new command."""
         self.finished = False  # the run is complete and in its place
         self._checkpoint: Path | None = None
-        self._how_to_resume, self._own_checkpoint = "", False
+        self._how_to_resume, self.written = "", False
 
     def set_checkpoint(self, checkpoint: Path, how_to_resume: str, *, written: bool) -> None:
-        """Record that there is a checkpoint; `written` means that this process has written it."""
-        self._checkpoint, self._how_to_resume, self._own_checkpoint = checkpoint, how_to_resume, written
+        """Record where a checkpoint is, or will be soon; `written` means that this process has written it."""
+        self._checkpoint, self._how_to_resume, self.written = checkpoint, how_to_resume, written
 
     def for_interrupt(self) -> str:
         """Return the message for an interrupt."""
-        if self.finished or (self._own_checkpoint and self._checkpoint and not self._checkpoint.exists()):
+        there = self._checkpoint is not None and self._checkpoint.exists()
+        if self.finished or (self.written and not there):
             return "interrupted; the run was already finished"
-        return f"interrupted; {self._how_to_resume or 'nothing was written'}"
+        return f"interrupted; {self._how_to_resume if there else 'nothing was written'}"
 
     def after_error(self) -> str:
         """Return what to add to the message of an error."""
-        return f"; after that {self._how_to_resume}" if self._own_checkpoint and not self.finished else ""
+        return f"; after that {self._how_to_resume}" if self.written and not self.finished else ""
 
 
 exit_message = ExitMessage()
