@@ -115,7 +115,7 @@ def test_extreme_weights_give_probabilities() -> None:
 
 
 def test_only_hopeless_edges_are_left_out_and_only_where_none_is_an_answer() -> None:
-    graph = Graph.from_edges(np.array([0, 1, 2]), np.array([0, 1, 2]), np.array([-6.9, -7.1, 1.0]), (3, 3))
+    graph = Graph.from_edges(np.array([0, 1, 2]), np.array([0, 1, 2]), np.array([-6.9, -7.0, 1.0]), (3, 3))
     alone = 1 / (1 + np.exp(-graph.weights))
     found = worthwhile_posterior(graph, CAPACITIES["1:1"], tolerance=1e-12)
     np.testing.assert_allclose(found, [alone[0], 0, alone[2]], atol=1e-9)
