@@ -47,7 +47,8 @@ def add_products(builder: Any, total: Any, unsigned: Any, signed: Any) -> Any:
     these too: slow, but the tests run anywhere.
     """
     if has_instruction():
-        return call_instruction(builder, "avx512.vpdpbusd.512", INT32_LANES, total, unsigned, signed)
+        fours = (builder.bitcast(each, INT32_LANES) for each in (unsigned, signed))  # as LLVM had it before 22
+        return call_instruction(builder, "avx512.vpdpbusd.512", INT32_LANES, total, *fours)
     if "avx2" in target_features():
         low, high = (
             add_half(builder, *(half_of(builder, each, half) for each in (total, unsigned, signed))) for half in (0, 1)
