@@ -73,7 +73,7 @@ def atomic_write_tensors(
         try:
             save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, temporary, metadata)
         except SafetensorError as error:  # it has the system's error in its text only
-            code = re.search(r"os error (\d+)", str(error))
+            code = re.search(r"(?:os error|code:) (\d+)", str(error))
             raise OSError(int(code[1]), os.strerror(int(code[1]))) if code else error from None
         temporary.chmod(stat.S_IMODE(mode))  # it makes another file, which only its owner may read
 
