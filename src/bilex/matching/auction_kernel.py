@@ -85,14 +85,7 @@ def auction(
     while n_waiting > 0 and n_bids < max_bids:
         a = waiting[first]
         first, n_waiting = 0 if first + 1 == waiting.size else first + 1, n_waiting - 1
-        best, second, best_edge = 0, 0, -1
-        for edge in range(indptr[a], indptr[a + 1]):
-            profit = worth[edge] - prices[targets[edge]]
-            if several and owns(sold, targets[edge], a):
-                continue
-            second = max(second, min(best, profit))  # without a branch: which edge is best cannot be predicted
-            best_edge = edge if profit > best else best_edge
-            best = max(best, profit)
+        best, second, best_edge = best_profits(a, indptr, worth, targets, prices, sold, several)
         if best_edge < 0:
             continue
         n_bids += 1
@@ -118,6 +111,25 @@ def auction(
                 chosen[edge], slots_b[b, slot] = True, edge
                 fill_slot(slots_a, owner, edge)
     return chosen
+
+
+@njit(cache=True, nogil=True, inline="always")
+def best_profits(
+    a: int, indptr: Ints, worth: Small, targets: Small, prices: Small, sold: Small, several: bool
+) -> tuple[int, int, int]:
+    """Return the best profit of a vertex of A, the second best, and the edge of the best: 0, 0 and -1 if there is none.
+
+    With `several` slots on side A, the vertices of B that it has already do not count.
+    """
+    best, second, best_edge = 0, 0, -1
+    for edge in range(indptr[a], indptr[a + 1]):
+        profit = worth[edge] - prices[targets[edge]]
+        if several and owns(sold, targets[edge], a):
+            continue
+        second = max(second, min(best, profit))  # without a branch: which edge is best cannot be predicted
+        best_edge = edge if profit > best else best_edge
+        best = max(best, profit)
+    return best, second, best_edge
 
 
 @njit(cache=True, nogil=True)
