@@ -3,17 +3,47 @@
 And the slots of a vertex, which hold its chosen edges: as many as its capacity, -1 where one is free.
 """
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
 from numpy.typing import NDArray
 
-from bilex.numerics.compilation import njit
+from bilex.numerics.compilation import config, intrinsic, njit, types
 
 Ints = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 Small = NDArray[np.int32]
+Unsigned = NDArray[np.uint32]
 
 AUCTION_BITS = 30  # of a weight in the auction
 OWNER, EDGE, BID = range(3)  # of a slot that is sold
+AHEAD = 8  # how many bids ahead of its use a vertex's edges are fetched from memory
+LINE = 64 // 4  # numbers of 32 bits in a cache line
+
+
+def type_prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    """Return the type of `prefetch` and what writes it: one instruction."""
+
+    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+        instruction = builder.module.declare_intrinsic(
+            "llvm.prefetch", (pointer,), ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
+        )
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), pointer)
+        builder.call(instruction, [address, flag(0), flag(3), flag(1)])  # to read, into all caches, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), write
+
+
+def prefetch_in_python(array: Small | Unsigned, index: int) -> None:
+    """Do nothing, where numba is switched off."""
+
+
+# prefetch(array, index): begin to read that place of a one-dimensional array, which need not exist.
+prefetch: Any = prefetch_in_python if config.DISABLE_JIT else intrinsic(type_prefetch)
 
 
 @njit(cache=True, nogil=True)
@@ -68,14 +98,15 @@ def auction(
     A vertex of A bids for the edge of best profit ``w - v``, as high as the second best profit (or the null
     option's 0) allows, plus `epsilon`. With several slots on side B a free one, whose bid is 0, or else the cheapest is
     sold. The result need not be optimal, since `repair` does the rest; so it is found in 32 bits, because most of the
-    time goes into reading edges. Those who lost bid again after all who wait, whose edges the CPU reads ahead.
+    time goes into reading edges. Those who lost bid again after all who wait, whose edges are fetched ahead.
     """
     largest, shift = np.int64(0), 0
     for weight in weights:
         largest = max(largest, weight)
     while largest >> shift >= 1 << AUCTION_BITS:
         shift += 1
-    worth, prices, targets = in_32_bits(weights, shift), in_32_bits(v, shift), in_32_bits(indices, 0)
+    worth, prices = in_32_bits(weights, shift), in_32_bits(v, shift)
+    targets = indices.astype(np.uint32)  # unsigned: an index that may be negative is checked each time
     step = min(max(1, epsilon >> shift), (1 << AUCTION_BITS) - 1)  # so that no bid is larger than 31 bits
     several, slots = slots_a.shape[1] > 1, slots_b.shape[1]
     sold = np.full((*slots_b.shape, 3), -1, np.int32)  # owner, edge and bid side by side: one read from memory
@@ -85,6 +116,12 @@ def auction(
     while n_waiting > 0 and n_bids < max_bids:
         a = waiting[first]
         first, n_waiting = 0 if first + 1 == waiting.size else first + 1, n_waiting - 1
+        if n_waiting > AHEAD:
+            later = first + AHEAD
+            start = indptr[waiting[later if later < waiting.size else later - waiting.size]]
+            for place in (start, start + LINE):  # about what a vertex's edges fill
+                prefetch(worth, place)
+                prefetch(targets, place)
         best, second, best_edge = best_profits(a, indptr, worth, targets, prices, sold, several)
         if best_edge < 0:
             continue
@@ -115,7 +152,7 @@ def auction(
 
 @njit(cache=True, nogil=True, inline="always")
 def best_profits(
-    a: int, indptr: Ints, worth: Small, targets: Small, prices: Small, sold: Small, several: bool
+    a: int, indptr: Ints, worth: Small, targets: Unsigned, prices: Small, sold: Small, several: bool
 ) -> tuple[int, int, int]:
     """Return the best profit of a vertex of A, the second best, and the edge of the best: 0, 0 and -1 if there is none.
 

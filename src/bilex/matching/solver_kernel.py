@@ -273,7 +273,6 @@ def flip_path(root: int, end: int, graph: SidedGraph, state: SolverState, came_b
         clear_slot(slots_b, node, given_up)
 
 
-@njit(cache=True, nogil=True)
 def solve_integers(
     indptr: Ints, indices: Ints, weights: Ints, n_b: int, capacity_a: int, capacity_b: int, prices: Ints, epsilon: int
 ) -> tuple[Booleans, Ints, Ints]:
@@ -288,9 +287,7 @@ def solve_integers(
     slots_b = np.full((n_b, capacity_b), -1, np.int64)
     u = np.zeros(n_a, np.int64)
     v = prices.copy()
-    ends_a = np.empty(indices.size, np.int64)
-    for a in range(n_a):
-        ends_a[indptr[a] : indptr[a + 1]] = a
+    ends_a = np.repeat(np.arange(n_a), np.diff(indptr))
     max_bids = MAX_BIDS_PER_EDGE * (indices.size + n_a * capacity_a)
     chosen = auction(indptr, indices, weights, slots_a, slots_b, v, epsilon, max_bids)
     state = SolverState(slots_a, slots_b, u, v, chosen)
