@@ -19,7 +19,6 @@ Unsigned = NDArray[np.uint32]
 AUCTION_BITS = 30  # of a weight in the auction
 OWNER, EDGE, BID = range(3)  # of a slot that is sold
 AHEAD = 8  # how many bids ahead of its use a vertex's edges are fetched from memory
-LINE = 64 // 4  # numbers of 32 bits in a cache line
 
 
 def type_prefetch(typing_context: Any, array: Any, index: Any) -> Any:
@@ -118,11 +117,11 @@ def auction(
         first, n_waiting = 0 if first + 1 == waiting.size else first + 1, n_waiting - 1
         if n_waiting > AHEAD:
             later = first + AHEAD
-            start = indptr[waiting[later if later < waiting.size else later - waiting.size]]
-            for place in (start, start + LINE):  # about what a vertex's edges fill
+            next_a = waiting[later if later < waiting.size else later - waiting.size]
+            for place in (indptr[next_a], indptr[next_a + 1] - 1):  # the ends of a few edges side by side
                 prefetch(worth, place)
                 prefetch(targets, place)
-        best, second, best_edge = best_profits(a, indptr, worth, targets, prices, sold, several)
+        best, second, best_edge = best_profits(a, indptr, worth, targets, prices)
         if best_edge < 0:
             continue
         n_bids += 1
@@ -134,6 +133,10 @@ def auction(
             last = first + n_waiting
             waiting[last if last < waiting.size else last - waiting.size] = sold[b, slot, OWNER]
             n_waiting += 1
+            if several:
+                worth[sold[b, slot, EDGE]] = min(weights[sold[b, slot, EDGE]] >> shift, 1 << AUCTION_BITS)
+        if several:
+            worth[best_edge] = 0  # no vertex bids for what it has
         sold[b, slot, OWNER], sold[b, slot, EDGE], sold[b, slot, BID] = a, best_edge, prices[b] + best - second + step
         lowest = sold[b, 0, BID]
         for other in range(1, slots):
@@ -151,28 +154,12 @@ def auction(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def best_profits(
-    a: int, indptr: Ints, worth: Small, targets: Unsigned, prices: Small, sold: Small, several: bool
-) -> tuple[int, int, int]:
-    """Return the best profit of a vertex of A, the second best, and the edge of the best: 0, 0 and -1 if there is none.
-
-    With `several` slots on side A, the vertices of B that it has already do not count.
-    """
+def best_profits(a: int, indptr: Ints, worth: Small, targets: Unsigned, prices: Small) -> tuple[int, int, int]:
+    """Return the best profit of a vertex of A, the second best, and the edge of the best: 0, 0 and -1 if there is none."""
     best, second, best_edge = 0, 0, -1
     for edge in range(indptr[a], indptr[a + 1]):
         profit = worth[edge] - prices[targets[edge]]
-        if several and owns(sold, targets[edge], a):
-            continue
         second = max(second, min(best, profit))  # without a branch: which edge is best cannot be predicted
         best_edge = edge if profit > best else best_edge
         best = max(best, profit)
     return best, second, best_edge
-
-
-@njit(cache=True, nogil=True)
-def owns(sold: Small, b: int, a: int) -> bool:
-    """Check whether a vertex of A has a slot of one of B."""
-    for slot in range(sold.shape[1]):  # noqa: SIM110 (numba has no any() over a generator)
-        if sold[b, slot, OWNER] == a:
-            return True
-    return False

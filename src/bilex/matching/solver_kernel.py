@@ -59,7 +59,6 @@ class PathSearch(NamedTuple):
 
     distance: Ints
     came_by: Ints
-    done: Booleans
     touched: Ints
     heap_key: Ints
     heap_node: Ints
@@ -162,19 +161,21 @@ def cheapest_end(root: int, graph: SidedGraph, state: SolverState, search: PathS
     """
     pointers, edges, far, worth, ends_a, _, weights = graph
     _, slots_b, u, v, chosen = state
-    distance, came_by, done, touched, heap_key, heap_node = search
+    distance, came_by, touched, heap_key, heap_node = search
     n_b = slots_b.shape[0]
     limit, end = u[root], n_b + root
     distance[end] = 0
     touched[0] = end
     n_touched = 1
-    size = push(heap_key, heap_node, 0, 0, end)
-    while size > 0 and heap_key[0] < limit:
-        here, node = heap_key[0], heap_node[0]
-        size = pop(heap_key, heap_node, size)
-        if done[node]:
-            continue
-        done[node] = True
+    size, here, following = 0, np.int64(0), end
+    while (following >= 0 and here < limit) or (size > 0 and heap_key[0] < limit):
+        if following >= 0:
+            node, following = following, -1
+        else:
+            here, node = heap_key[0], heap_node[0]
+            size = pop(heap_key, heap_node, size)
+            if here > distance[node]:  # it was reached by a shorter path since
+                continue
         if node >= n_b:
             a = node - n_b
             for place in range(pointers[a], pointers[a + 1]):
@@ -204,7 +205,10 @@ def cheapest_end(root: int, graph: SidedGraph, state: SolverState, search: PathS
                     touched[n_touched] = a
                     n_touched += 1
                 distance[a], came_by[a] = there, edge
-                size = push(heap_key, heap_node, size, there, a)
+                if there == here and following < 0:
+                    following = a  # as near as here, so it is next and need not go through the heap
+                else:
+                    size = push(heap_key, heap_node, size, there, a)
                 if there + u[a - n_b] < limit:
                     limit, end = there + u[a - n_b], a
     return limit, end, n_touched
@@ -224,11 +228,10 @@ def repair(graph: SidedGraph, state: SolverState) -> None:
     n_a, n_b = slots_a.shape[0], slots_b.shape[0]
     distance = np.full(n_b + n_a, UNREACHED, np.int64)
     came_by = np.full(n_b + n_a, -1, np.int64)
-    done = np.zeros(n_b + n_a, np.bool_)
     touched = np.empty(n_b + n_a, np.int64)
     heap_size = graph.weights.size + n_a * slots_a.shape[1] + 1
     heap_key, heap_node = np.empty(heap_size, np.int64), np.empty(heap_size, np.int64)
-    search = PathSearch(distance, came_by, done, touched, heap_key, heap_node)
+    search = PathSearch(distance, came_by, touched, heap_key, heap_node)
     for root in range(n_a):
         while u[root] > 0 and not is_full(slots_a, root):
             limit, end, n_touched = cheapest_end(root, graph, state, search)
@@ -240,7 +243,7 @@ def repair(graph: SidedGraph, state: SolverState) -> None:
                     u[node - n_b] -= closer
             flip_path(root, end, graph, state, came_by)
             for node in touched[:n_touched]:
-                distance[node], came_by[node], done[node] = UNREACHED, -1, False
+                distance[node], came_by[node] = UNREACHED, -1
 
 
 @njit(cache=True, nogil=True)
