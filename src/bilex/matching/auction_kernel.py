@@ -155,7 +155,7 @@ def auction(
 
 @njit(cache=True, nogil=True, inline="always")
 def best_profits(a: int, indptr: Ints, worth: Small, targets: Unsigned, prices: Small) -> tuple[int, int, int]:
-    """Return the best profit of a vertex of A, the second best, and the edge of the best: 0, 0 and -1 if there is none."""
+    """Return the best profit of a vertex of A, the second best, and the edge of the best: 0, 0, -1 if there is none."""
     best, second, best_edge = 0, 0, -1
     for edge in range(indptr[a], indptr[a + 1]):
         profit = worth[edge] - prices[targets[edge]]
