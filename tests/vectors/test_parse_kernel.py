@@ -33,6 +33,18 @@ def test_other_shapes_are_left_to_the_long_way(number: str) -> None:
     assert _usual_number(data, 0, len(data))[1] == -1
 
 
+@pytest.mark.parametrize("place", range(7))
+def test_every_byte_of_the_usual_shape(place: int) -> None:
+    allowed = b"." if place == 1 else b" " if place == 6 else b"0123456789"
+    for byte in range(256):
+        data = np.frombuffer(bytearray(b"-0.1234 0.5 0.5"), np.uint8)
+        data[1 + place] = byte
+        value, behind = _usual_number(data, 0, len(data))
+        assert behind == (7 if byte in allowed else -1)
+        if place < 6 and behind > 0:
+            assert value == np.float32(float(data[:7].tobytes()))
+
+
 def test_the_end_of_a_line_is_not_overrun() -> None:
     data = np.frombuffer(b"0.1234 ", np.uint8)
     assert _usual_number(data, 0, 6)[1] == -1

@@ -5,10 +5,13 @@ an error. Values equal ``numpy.float32(float(text))`` exactly: where the fast ar
 that, the line is marked too.
 """
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
 from numpy.typing import NDArray
 
-from bilex.numerics.compilation import njit
+from bilex.numerics.compilation import config, intrinsic, njit, types
 
 ORDINARY = 0
 """A word and its numbers."""
@@ -29,6 +32,11 @@ _KEPT_DIGITS = 18  # the most that always fit into an int64
 # The digits beyond the 18th, the rounded power of ten and a few roundings put the result off by less than
 # 2**-50 of its value. A float32 keeps 24 bits, so both ends of that interval nearly always round to the same.
 _BELOW, _ABOVE = 1.0 - 2.0**-50, 1.0 + 2.0**-50
+
+# The usual shape, and what lifts a wrong byte to 128 or more: a digit above 9, anything but the point or the space.
+_USUAL = np.uint64(int.from_bytes(b"0.0000 ", "little"))
+_TO_HIGH_BIT = np.uint64(int.from_bytes(bytes([118, 127, 118, 118, 118, 118, 127]), "little"))
+_HIGH_BITS, _SEVEN_BYTES = np.uint64(0x80808080808080), np.uint64((1 << 56) - 1)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -140,35 +148,43 @@ def _number(data: NDArray[np.uint8], position: int, end: int) -> tuple[np.float3
     return (-value if negative else value), position
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _digit(data: NDArray[np.uint8], position: int) -> int:
-    """Return the digit there, or a number above 9."""
-    return int(np.uint8(data[np.uint64(position)] - np.uint8(_ZERO)))
+def _type_eight_bytes(typing_context: Any, data: Any, position: Any) -> Any:
+    """Return the type of `_eight_bytes` and what writes it: one read."""
+
+    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(64).as_pointer())
+        return builder.load(address, align=1)
+
+    return types.uint64(data, types.int64), write
+
+
+def _eight_bytes_in_python(data: NDArray[np.uint8], position: int) -> np.uint64:
+    """Read the same where numba is switched off."""
+    return np.uint64(int.from_bytes(data[position : position + 8].tobytes(), "little"))
+
+
+# _eight_bytes(data, position): the eight bytes there as one number; on a little-endian CPU the first is its lowest.
+_eight_bytes: Any = _eight_bytes_in_python if config.DISABLE_JIT else intrinsic(_type_eight_bytes)
 
 
 @njit(cache=True, nogil=True)
 def _usual_number(data: NDArray[np.uint8], position: int, end: int) -> tuple[np.float32, int]:
-    """Return a number of the usual shape, one digit, a point and four digits, without a single branch.
+    """Return a number of the usual shape, one digit, a point and four digits, all of its bytes at once.
 
     Anything else is left to `_number`: then the position is -1.
     """
-    if end - position < 8:
+    if end - position < 9:
         return np.float32(0.0), -1
     negative = _byte(data, position) == _MINUS
     first = position + negative
-    whole, tenths, hundredths = _digit(data, first), _digit(data, first + 2), _digit(data, first + 3)
-    thousandths, last = _digit(data, first + 4), _digit(data, first + 5)
-    usual = (
-        (whole < 10)
-        & (tenths < 10)
-        & (hundredths < 10)
-        & (thousandths < 10)
-        & (last < 10)
-        & (_byte(data, first + 1) == _POINT)
-        & (_byte(data, first + 6) == _SPACE)
-    )
-    value = np.float32(np.float64(whole * 10000 + tenths * 1000 + hundredths * 100 + thousandths * 10 + last) / 1e4)
-    return (-value if negative else value), (first + 6 if usual else -1)
+    digits = (_eight_bytes(data, first) ^ _USUAL) & _SEVEN_BYTES  # as numbers; 0 for the point and the space
+    if (digits | (digits + _TO_HIGH_BIT)) & _HIGH_BITS:
+        return np.float32(0.0), -1
+    tens = (digits >> np.uint64(16)) * np.uint64(10) + (digits >> np.uint64(24))  # in every second byte
+    decimals = (tens & np.uint64(255)) * np.uint64(100) + ((tens >> np.uint64(16)) & np.uint64(255))
+    value = np.float32(np.float64(np.int64((digits & np.uint64(255)) * np.uint64(10000) + decimals)) / 1e4)
+    return (-value if negative else value), first + 6
 
 
 @njit(cache=True, nogil=True)
