@@ -30,7 +30,7 @@ def checked_weight(
     start = np.zeros(n_b, np.int64) if prices is None else prices
     before = start.copy()
     indptr, indices, weights = csr(edges, n_a)
-    chosen, u, v = kernel.solve_integers(indptr, indices, weights, n_b, *capacities, start, np.int64(epsilon))
+    chosen, u, v = kernel.solve_integers(indptr, indices, weights, n_b, *capacities, start, epsilon)
     assert (start == before).all(), "the given prices are not changed"
     rows = np.repeat(np.arange(n_a), np.diff(indptr))
     of_a, of_b = np.bincount(rows[chosen], minlength=n_a), np.bincount(indices[chosen], minlength=n_b)
@@ -98,7 +98,7 @@ def test_starting_from_the_answer_gives_the_answer() -> None:
     rng = np.random.default_rng(1)
     edges: Edges = {(a, int(b)): int(rng.integers(1, 99)) for a in range(60) for b in rng.choice(60, 4, replace=False)}
     indptr, indices, weights = csr(edges, 60)
-    chosen, _, v = kernel.solve_integers(indptr, indices, weights, 60, 1, 1, np.zeros(60, np.int64), np.int64(1))
+    chosen, _, v = kernel.solve_integers(indptr, indices, weights, 60, 1, 1, np.zeros(60, np.int64), 1)
     assert checked_weight(edges, 60, 60, (1, 1), v) == weights[chosen].sum()
 
 
