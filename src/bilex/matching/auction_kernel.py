@@ -37,7 +37,7 @@ def type_prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.int64), write
 
 
-def prefetch_in_python(array: Small | Unsigned, index: int) -> None:
+def prefetch_in_python(array: Ints | Small | Unsigned, index: int) -> None:
     """Do nothing, where numba is switched off."""
 
 

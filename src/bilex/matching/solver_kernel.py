@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bilex.matching.auction_kernel import Booleans, Ints, auction, clear_slot, fill_slot, is_full
+from bilex.matching.auction_kernel import Booleans, Ints, auction, clear_slot, fill_slot, is_full, prefetch
 from bilex.matching.heap_kernel import pop, push
 from bilex.numerics.compilation import njit
 
@@ -157,7 +157,8 @@ def lower_unsold(graph: SidedGraph, state: SolverState) -> None:
 def cheapest_end(root: int, graph: SidedGraph, state: SolverState, search: PathSearch) -> tuple[int, int, int]:
     """Run Dijkstra's algorithm from `root` to the cheapest vertex where a path may end; see `repair`.
 
-    Return the cost of that end, its vertex, and the number of touched vertices.
+    Return the cost of that end, its vertex, and the number of touched vertices. A vertex's
+    chosen edge is fetched from memory when the vertex enters the heap, the edges of its owner when it is next.
     """
     pointers, edges, far, worth, ends_a, _, weights = graph
     _, slots_b, u, v, chosen = state
@@ -174,6 +175,10 @@ def cheapest_end(root: int, graph: SidedGraph, state: SolverState, search: PathS
         else:
             here, node = heap_key[0], heap_node[0]
             size = pop(heap_key, heap_node, size)
+            if size > 0 and heap_node[0] < n_b:
+                owner = ends_a[slots_b[heap_node[0], 0]]
+                prefetch(far, pointers[owner])
+                prefetch(worth, pointers[owner])
             if here > distance[node]:  # it was reached by a shorter path since
                 continue
         if node >= n_b:
@@ -191,6 +196,8 @@ def cheapest_end(root: int, graph: SidedGraph, state: SolverState, search: PathS
                     n_touched += 1
                 distance[b], came_by[b] = there, edge
                 if is_full(slots_b, b):
+                    prefetch(ends_a, slots_b[b, 0])
+                    prefetch(weights, slots_b[b, 0])
                     size = push(heap_key, heap_node, size, there, b)
                 else:
                     limit, end = there, b
