@@ -22,16 +22,15 @@ from bilex.errors import BilexError
 from bilex.methods import Method
 from bilex.numerics.threads import thread_count
 from bilex.runs.costs import stage_seconds
-from bilex.search.engine import MIN_QUERIES, Engine
+from bilex.search.engine import Engine
 from bilex.vectors.readers import peek_shape
 
 BASE_MEMORY = 430e6  # bytes: Python, the libraries and the compiled kernels
 COPIES = 2.6  # of both languages' vectors, at the peak
 BYTES_PER_WORD = 1600  # of a word's candidates while they are weighed, at the peak as well
 BYTES_PER_EDGE = 24  # of the E-step's graph
-SAMPLE_QUERIES, SAMPLE_TARGETS = 1024, 8192
-SHORT_SEARCH = 64  # samples: not worth a better estimate
-MAX_PREPARING = 8.0  # times what its pairs take by themselves: what a sample takes in all, unless it was disturbed
+SAMPLE, LARGE_SAMPLE = (1024, 8192), (4096, 32768)  # queries and targets
+LONG_SEARCH = 64  # samples: from here on the large one is worth its time
 FASTEST, SLOWEST = 0.5, 1.4  # the range of the time, in estimates; niced programs count in the load, but give way
 BUSY = 1.5  # from this factor on, the other programs are mentioned
 # The limit, the usage, and in memory.stat the part of the usage that is only cached files; in versions 2 and 1.
@@ -121,31 +120,21 @@ def bytes_per_word(dimension: int) -> float:
 
 
 def measure_search(engine: Engine, dimension: int, words: tuple[int, int]) -> float:
-    """Measure the seconds that the search takes for a pair of words, on small samples and as if it ran alone.
+    """Measure the seconds that the search takes for a pair of words, on a small sample and as if it ran alone.
 
-    In a sample most of the time goes into preparing each query and each target, which hardly counts in a large search.
-    So samples of two sizes on each side tell what a pair takes by itself.
+    Preparing each query and each target hardly counts in a long search, nor then in a large sample.
     """
-    counts = (min(SAMPLE_QUERIES, words[0]), min(SAMPLE_TARGETS, words[1]))
+    is_long = words[0] * words[1] > LONG_SEARCH * SAMPLE[0] * SAMPLE[1]
+    rows, columns = map(min, LARGE_SAMPLE if is_long else SAMPLE, words)
     random = np.random.default_rng(0)
-    queries, targets = (random.standard_normal((count, dimension), np.float32) / dimension**0.5 for count in counts)
-    engine.top_k(queries[:MIN_QUERIES], targets, 1)  # loads the kernels
+    queries, targets = (random.standard_normal((n, dimension), np.float32) / dimension**0.5 for n in (rows, columns))
 
-    def measure(rows: int, columns: int) -> float:
+    def measure() -> float:
         started = time.process_time()  # the clock would also measure the programs that run beside this one
-        engine.top_k(queries[:rows], targets[:columns], min(3, columns))
-        return (time.process_time() - started) / thread_count()
+        engine.top_k(queries, targets, min(3, columns))
+        return time.process_time() - started
 
-    rows, columns = counts
-    few, fewer = -(-rows // 4), -(-columns // 4)
-    whole = measure(rows, columns)
-    average = whole / (rows * columns)
-    if words[0] * words[1] <= SHORT_SEARCH * rows * columns:
-        return average
-    both = whole - measure(few, columns) - measure(rows, fewer) + measure(few, fewer)
-    by_itself = both / max((rows - few) * (columns - fewer), 1)
-    by_itself = min(max(by_itself, average / MAX_PREPARING), average)
-    return by_itself + (average - by_itself) * max(rows / words[0], columns / words[1])
+    return min(measure(), measure()) / (thread_count() * rows * columns)  # the first may load the kernels
 
 
 def measure_slowdown() -> float:
