@@ -53,8 +53,8 @@ def solve_capacities(graph: Graph, capacities: Capacities, prices: Floats | None
     """Solve for limited capacities on both sides, with integer weights in the kernel."""
     from bilex.matching import solver_kernel as kernel
 
-    assert capacities.source is not None, "a side without limits chooses for itself"
-    assert capacities.target is not None, "a side without limits chooses for itself"
+    assert capacities.source is not None  # a side without limits chooses for itself
+    assert capacities.target is not None
     positive = graph.weights > 0
     chosen = np.zeros(len(graph.weights), np.bool_)
     worth = graph.where(positive)
