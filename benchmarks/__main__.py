@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import sys
-from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
@@ -50,7 +49,7 @@ def write_results(file: Path, about: dict[str, str | int], name: str, results: l
     written = json.loads(file.read_text()) if file.exists() else {}
     same = [entry for entry in written.get("results", []) if entry.get("version") == about["bilex"]]
     kept = [entry for entry in same if entry["name"] != name]
-    entries = [asdict(result) | {"ratio": result.ratio, "version": about["bilex"]} for result in results]
+    entries = [result.to_json() | {"version": about["bilex"]} for result in results]
     file.write_text(json.dumps(written | {"machine": about, "results": kept + entries}, indent=2) + "\n")
 
 

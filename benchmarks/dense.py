@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
 
 from benchmarks.graphs import languages, map_words
-from benchmarks.results import Result, stopwatch
+from benchmarks.results import Result, cpu_of, stopwatch, taking_turns
 from bilex.matching.candidates import candidate_graph
 from bilex.matching.dense import dense_matching
 from bilex.matching.graph import Matching
@@ -23,6 +23,7 @@ __all__ = ["benchmark"]
 WORDS, QUICK_WORDS, DIMENSION = 40_000, 500, 100
 PEER_WORDS = 4_000  # what an array of all pairs lets the peers do in seconds
 CANDIDATES = 3
+BUDGET = 60  # seconds for each problem
 AGREEMENT = 1e-6  # relative, of the objectives
 
 
@@ -31,8 +32,8 @@ def benchmark(quick: bool) -> Iterator[Result]:
     made = languages(QUICK_WORDS if quick else WORDS, DIMENSION)
     for map_name in ("good", "poor"):
         for log_odds in (0.0, 0.5):
-            yield measure(map_words(made, map_name), map_name, log_odds)
-    yield from against_peers(map_words(languages(QUICK_WORDS if quick else PEER_WORDS, DIMENSION), "good"))
+            yield measure(map_words(made, map_name), map_name, log_odds, quick)
+    yield from against_peers(map_words(languages(QUICK_WORDS if quick else PEER_WORDS, DIMENSION), "good"), quick)
 
 
 def find_matching(words: MappedWords, log_odds: float, dense: bool) -> Matching:
@@ -42,20 +43,28 @@ def find_matching(words: MappedWords, log_odds: float, dense: bool) -> Matching:
     return dense_matching(words, graph, prior, engine, None) if dense else solve(graph, prior.capacities)
 
 
-def measure(words: MappedWords, map_name: str, log_odds: float) -> Result:
+def measure(words: MappedWords, map_name: str, log_odds: float, quick: bool) -> Result:
     """Compare the candidates alone with the dense optimum."""
-    few, cpu, _ = stopwatch(partial(find_matching, words, log_odds, dense=False))
-    best, dense_cpu, _ = stopwatch(partial(find_matching, words, log_odds, dense=True))
+    few, best = (find_matching(words, log_odds, dense) for dense in (False, True))
     lost = 1 - few.objective / best.objective if best.objective else 0.0
     width = len(words.target)
     same = np.intersect1d(few.pairs.keys(width), best.pairs.keys(width))
+    taken = taking_turns(
+        {
+            name: partial(cpu_of, partial(find_matching, words, log_odds, dense))
+            for name, dense in (("few", False), ("best", True))
+        },
+        quick,
+        warm_up=False,
+        budget=BUDGET,
+    )
     return Result(
         name="dense",
         case=f"{len(words.source):,} x {width:,} x {DIMENSION}, {map_name} map, log-odds {log_odds:g}",
         unit="CPU s",
-        ours=dense_cpu,
+        ours=taken["best"],
         peer_name=f"only {CANDIDATES} candidates, which lose {lost:.2g} of the weight",
-        peer=cpu,
+        peer=taken["few"],
         details={
             "objective": best.objective,
             "certificate_gap": best.gap,
@@ -67,7 +76,7 @@ def measure(words: MappedWords, map_name: str, log_odds: float) -> Result:
     )
 
 
-def against_peers(words: MappedWords) -> Iterator[Result]:
+def against_peers(words: MappedWords, quick: bool) -> Iterator[Result]:
     """Solve the dense problem beside solvers that get the whole array.
 
     With as many sources as targets, the best partial matching is the best perfect one on weights clipped at 0.
@@ -75,20 +84,26 @@ def against_peers(words: MappedWords) -> Iterator[Result]:
     log_odds = 0.5
     scores = words.queries.astype(np.float64) @ words.targets.T.astype(np.float64)
     gains = np.maximum(scores + words.offsets[:, None] + log_odds, 0)
-    runs = [stopwatch(partial(find_matching, words, log_odds, dense=True)) for _ in range(3)]
-    best, best_cpu, _ = min(runs, key=lambda run: run[1])
-    for name, peer in {"SciPy linear_sum_assignment": by_scipy, "POT emd": by_pot}.items():
-        objective, cpu, _ = stopwatch(partial(peer, gains))
+    best = find_matching(words, log_odds, dense=True)
+
+    def run_peer(solver: Callable[[Floats], float]) -> float:
+        objective, cpu, _ = stopwatch(partial(solver, gains))
         if abs(objective - best.objective) > AGREEMENT * objective:
-            raise ArithmeticError(f"our dense optimum is {best.objective!r}, that of {name} is {objective!r}")
+            raise ArithmeticError(f"our dense optimum is {best.objective!r}, that of {solver} is {objective!r}")
+        return cpu
+
+    peers = {"SciPy linear_sum_assignment": by_scipy, "POT emd": by_pot}
+    ours = partial(cpu_of, partial(find_matching, words, log_odds, dense=True))
+    taken = taking_turns({"ours": ours, **{name: partial(run_peer, each) for name, each in peers.items()}}, quick)
+    for name in peers:
         yield Result(
             name="dense",
             case=f"{len(gains):,} x {len(gains):,} x {DIMENSION}, good map, log-odds {log_odds:g}, search included",
             unit="CPU s",
-            ours=best_cpu,
+            ours=taken["ours"],
             peer_name=f"{name}, without its array",
-            peer=cpu,
-            details={"objective": objective, "certificate_gap": best.gap},
+            peer=taken[name],
+            details={"objective": best.objective, "certificate_gap": best.gap},
         )
 
 

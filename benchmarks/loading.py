@@ -4,52 +4,44 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from importlib import import_module
+from functools import partial
 from pathlib import Path
-from statistics import median
-from typing import Any
 
 import numpy as np
 
 from benchmarks.graphs import unit_vectors
-from benchmarks.results import Result, promise, stopwatch
+from benchmarks.results import Result, cpu_of, promise, taking_turns
 from bilex.numerics.types import Vectors
 from bilex.vectors.embeddings import load
 
 __all__ = ["benchmark", "write_text"]
 
 WORDS, DIMENSION, QUICK_WORDS, QUICK_DIMENSION = 200_000, 300, 1_000, 20
-ROUNDS = 3
 FASTER, WITHIN = 10, 6
+BUDGET = 120  # seconds for each reader
 
 
 def benchmark(quick: bool) -> Iterator[Result]:
-    """Measure one file; gensim, which is slow, once."""
+    """Measure one file."""
     words, dimension = (QUICK_WORDS, QUICK_DIMENSION) if quick else (WORDS, DIMENSION)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "words.vec"
         write_text(file, unit_vectors(words, dimension, 0), "w")
         load(file, 100)  # compiles
-        import_module("gensim.models")
-        runs: dict[str, list[tuple[Any, float, float]]] = {}
-        for turn in range(ROUNDS):
-            readers: dict[str, Callable[[], Any]] = {
-                "raw read": file.read_bytes,
-                "raw read by blocks": lambda: by_blocks(file),
-                "bilex": lambda: load(file, None).vectors,
-            }
-            if turn == 0:
-                readers["gensim"] = lambda: by_gensim(file)
-            for name, read in readers.items():
-                runs.setdefault(name, []).append(stopwatch(read))
-        np.testing.assert_allclose(runs["bilex"][0][0], runs["gensim"][0][0], rtol=1e-6)
+        np.testing.assert_allclose(load(file, None).vectors, by_gensim(file), rtol=1e-6)
+        readers: dict[str, Callable[[], object]] = {
+            "bilex": lambda: load(file, None).vectors,
+            "gensim": lambda: by_gensim(file),
+            "raw read": file.read_bytes,
+            "raw read by blocks": lambda: by_blocks(file),
+        }
+        measures = {name: partial(cpu_of, read) for name, read in readers.items()}
+        taken = taking_turns(measures, quick, warm_up=False, budget=BUDGET)
         megabytes = file.stat().st_size / 1e6
-    cpu = {name: median(run[1] for run in each) for name, each in runs.items()}
-    wall = {name: median(run[2] for run in each) for name, each in runs.items()}
-    ours = cpu["bilex"]
+    ours = taken["bilex"].median
     promises = {
-        "gensim": promise(f"at least {FASTER}x", cpu["gensim"] >= FASTER * ours, quick),
-        "raw read": promise(f"within {WITHIN}x", ours <= WITHIN * cpu["raw read"], quick),
+        "gensim": promise(f"at least {FASTER}x", taken["gensim"].median >= FASTER * ours, quick),
+        "raw read": promise(f"within {WITHIN}x", ours <= WITHIN * taken["raw read"].median, quick),
         "raw read by blocks": {},
     }
     for peer, promised in promises.items():
@@ -57,10 +49,10 @@ def benchmark(quick: bool) -> Iterator[Result]:
             name="loading",
             case=f"{words:,} x {dimension}, text",
             unit="CPU s",
-            ours=ours,
+            ours=taken["bilex"],
             peer_name=peer,
-            peer=cpu[peer],
-            details={"our_wall": wall["bilex"], "megabytes": megabytes, "peer_wall": wall[peer]},
+            peer=taken[peer],
+            details={"megabytes": megabytes},
             **promised,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import resource
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 
 from bilex.version import __version__
 
-__all__ = ["Range", "Result", "cpu_time", "machine", "promise", "ranges", "stopwatch", "taking_turns"]
+__all__ = ["Range", "Result", "cpu_of", "cpu_time", "machine", "promise", "single", "stopwatch", "taking_turns"]
 
 Answer = TypeVar("Answer")
 MAX_SPREAD = 0.15  # of the repetitions' middle half; a part that differs more is repeated
@@ -24,34 +25,81 @@ LIBRARIES = ("numpy", "numba", "scipy", "lap", "ortools", "faiss-cpu", "gensim")
 
 
 @dataclass(frozen=True)
+class Range:
+    """The figures of several repetitions, or a single one."""
+
+    figures: tuple[float, ...]
+
+    @property
+    def least(self) -> float:
+        """The smallest."""
+        return min(self.figures)
+
+    @property
+    def most(self) -> float:
+        """The largest."""
+        return max(self.figures)
+
+    @property
+    def median(self) -> float:
+        """The middle one."""
+        return median(self.figures)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the middle half of them lies within MAX_SPREAD of the median."""
+        ordered, quarter = sorted(self.figures), len(self.figures) // 4
+        return ordered[-1 - quarter] - ordered[quarter] <= MAX_SPREAD * self.median
+
+
+def single(figure: float) -> Range:
+    """Return the range of a figure that is computed, or measured once."""
+    return Range((figure,))
+
+
+@dataclass(frozen=True)
 class Result:
-    """One case: our figure and a peer's, in the same unit and from the same run; less is better.
+    """One case: our figures and a peer's, in the same unit and from the same run; less is better.
 
     With `exceeded` the peer was stopped at its time limit: `peer` and `ratio` are then lower bounds. Only cases with a
-    promised bound have `bound`, the bound in words, and `ok`, whether it is met.
+    promised bound have `bound`, the bound in words, and `ok`, whether the medians meet it.
     """
 
     name: str
     case: str
     unit: str
-    ours: float
+    ours: Range
     peer_name: str
-    peer: float
+    peer: Range
     exceeded: bool = False
     bound: str = ""
     ok: bool | None = None
     details: dict[str, float] = field(default_factory=dict)
 
+    @classmethod
+    def from_json(cls, entry: dict[str, Any]) -> Result:
+        """Return the result that was written as `to_json`."""
+        return cls(**entry | {side: Range(tuple(entry[side])) for side in ("ours", "peer")})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields, the figures as lists."""
+        return vars(self) | {"ours": self.ours.figures, "peer": self.peer.figures}
+
     @property
     def ratio(self) -> float:
-        """The peer's figure divided by ours."""
-        return self.peer / self.ours
+        """The peer's median divided by ours."""
+        return self.peer.median / self.ours.median
+
+    def show(self, figures: Range) -> str:
+        """Return the median in the result's unit, with the range if there are several."""
+        text = f"{figures.median:.3g} {self.unit}"
+        return text if len(figures.figures) == 1 else f"{text} ({figures.least:.3g} to {figures.most:.3g})"
 
     def __str__(self) -> str:
         more = ">" if self.exceeded else ""
         verdict = "" if self.ok is None else f": {'PASS' if self.ok else 'FAIL'} ({self.bound})"
-        figures = f"{self.ours:.3g} {self.unit}, {self.peer_name} {more}{self.peer:.3g} {self.unit}"
-        return f"{self.name}: {self.case}: {figures}, {more}{self.ratio:.1f}x{verdict}"
+        figures = f"{self.show(self.ours)}, {self.peer_name} {more}{self.show(self.peer)}"
+        return f"{self.name}: {self.case}: {figures}, {more}{self.ratio:.2g}x{verdict}"
 
 
 def promise(bound: str, met: bool, quick: bool) -> dict[str, Any]:
@@ -66,50 +114,41 @@ def stopwatch(call: Callable[[], Answer]) -> tuple[Answer, float, float]:
     return answer, cpu_time() - cpu, time.perf_counter() - wall
 
 
-@dataclass(frozen=True)
-class Range:
-    """The CPU seconds of several repetitions."""
-
-    seconds: tuple[float, ...]
-
-    @property
-    def least(self) -> float:
-        """The quickest."""
-        return min(self.seconds)
-
-    @property
-    def most(self) -> float:
-        """The slowest."""
-        return max(self.seconds)
-
-    @property
-    def median(self) -> float:
-        """The middle one."""
-        return median(self.seconds)
-
-    @property
-    def steady(self) -> bool:
-        """Whether the middle half of them lies within MAX_SPREAD of the median."""
-        ordered, quarter = sorted(self.seconds), len(self.seconds) // 4
-        return ordered[-1 - quarter] - ordered[quarter] <= MAX_SPREAD * self.median
+def cpu_of(call: Callable[[], object]) -> float:
+    """Call it; return its CPU seconds."""
+    return stopwatch(call)[1]
 
 
-def taking_turns(calls: Mapping[str, Callable[[], Any]], quick: bool) -> dict[str, Range]:
-    """Measure the calls in turns, after one round that does not count; repeat while their times differ too much."""
-    taken: dict[str, list[float]] = {name: [] for name in calls}
-    for turn in range(1 + (1 if quick else MAX_TURNS)):
-        for name, call in calls.items():
-            seconds = stopwatch(call)[1]
-            if turn:
-                taken[name].append(seconds)
-        if turn >= MIN_TURNS and all(Range(tuple(each)).steady for each in taken.values()):
+def taking_turns(
+    measures: Mapping[str, Callable[[], float | None]],
+    quick: bool,
+    *,
+    warm_up: bool = True,
+    budget: float = math.inf,
+) -> dict[str, Range]:
+    """Measure in turns, at least three times, and on while the figures of any of them spread too much.
+
+    What has taken more than `budget` seconds in all is not measured again, nor what has answered None. With `warm_up`
+    one more round comes first, which does not count.
+    """
+    found: dict[str, list[float]] = {name: [] for name in measures}
+    left = dict.fromkeys(measures, budget)
+    if warm_up:
+        for measure in measures.values():
+            measure()
+    for turn in range(1, 1 + (1 if quick else MAX_TURNS)):
+        for name, measure in measures.items():
+            if left[name] > 0:
+                started = time.perf_counter()
+                figure = measure()
+                left[name] -= time.perf_counter() - started
+                if figure is None:
+                    left[name] = 0
+                else:
+                    found[name].append(figure)
+        if turn >= MIN_TURNS and all(left[name] <= 0 or Range(tuple(each)).steady for name, each in found.items()):
             break
-    return {name: Range(tuple(each)) for name, each in taken.items()}
-
-
-def ranges(ours: Range, peer: Range) -> dict[str, float]:
-    """Return the least and the most of both, as a result's details."""
-    return {"our_least": ours.least, "our_most": ours.most, "peer_least": peer.least, "peer_most": peer.most}
+    return {name: Range(tuple(each)) for name, each in found.items()}
 
 
 def cpu_time() -> float:

@@ -8,9 +8,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.results import Result
+
 DOCS = Path(__file__).parents[1] / "docs"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-PARTS = {"search": "exact search, CPU s", "matching": "matching, CPU s", "memory": "EM above its vectors, MB"}
+PARTS = {
+    "command": "the whole command, CPU s",
+    "search": "exact search, CPU s",
+    "matching": "matching, CPU s",
+    "memory": "EM above its vectors, MB",
+}
 SECTIONS = {
     "matching": (
         "Matching",
@@ -27,7 +34,7 @@ SECTIONS = {
     "onepass": (
         "One pass, one word",
         "The best of both directions in one pass over all pairs, beside one search; one word's best by CSLS, beside "
-        "NumPy's float32 product of a matrix and a vector. Medians and ranges over repetitions.",
+        "NumPy's float32 product of a matrix and a vector.",
     ),
     "reuse": (
         "Reuse between iterations",
@@ -57,23 +64,24 @@ SECTIONS = {
         "The same command here and at a commit that was checked out beside it, in turns.",
     ),
 }
-Entry = dict[str, Any]
 
 
 def main() -> int:
     """Write the page and the plots."""
     measured = json.loads((DOCS / "performance.json").read_text())
-    results: list[Entry] = measured["results"]
+    results = [
+        Result.from_json({key: entry[key] for key in entry if key != "version"}) for entry in measured["results"]
+    ]
     page = ["# Performance", "", *introduction(measured["machine"], results), ""]
     for note in measured.get("notes", ()):  # remarks on the figures, written by hand
         page += [f"- {note}"]
     page += [""]
     for name, (title, text) in SECTIONS.items():
-        found = [entry for entry in results if entry["name"] == name]
+        found = [result for result in results if result.name == name]
         if found:
             page += [f"## {title}", "", text, "", *table(found), ""]
             page += [*limits(name, found), ""] if limits(name, found) else []
-    points = [entry for entry in results if entry["name"] == "scaling"]
+    points = [result for result in results if result.name == "scaling"]
     if points:
         plot(points)
         page += ["## Growth", "", GROWTH, "", "![Time and memory against the vocabulary](performance/growth.svg)", ""]
@@ -84,20 +92,21 @@ def main() -> int:
 
 GROWTH = (
     "Both axes are logarithmic, the vocabulary is that of each side. The search grows with its square, as it must: "
-    "every pair of words is compared. The matching and the memory grow with the number of words."
+    "every pair of words is compared. The matching and the memory grow with the number of words. The whole command is "
+    "that of [a million words](scaling.md), on vectors of 100 dimensions; the other parts have 300."
 )
 
 
-def introduction(machine: Entry, results: list[Entry]) -> list[str]:
+def introduction(machine: dict[str, Any], results: list[Result]) -> list[str]:
     """Describe the measurement and the missed bounds."""
-    missed = [f"{entry['case']} ({entry['bound']}: {entry['ratio']:.2g}x)" for entry in results if entry["ok"] is False]
-    promised = sum(entry["ok"] is not None for entry in results)
+    missed = [f"{result.case} ({result.bound}: {result.ratio:.3g}x)" for result in results if result.ok is False]
+    promised = sum(result.ok is not None for result in results)
     return [
         "`make bench` measures all of this and writes this page; `python -m benchmarks NAME` measures one part. "
         "Ours and the peers take turns in the same run. CPU seconds count all threads; less is better, and the ratio "
-        "is the peer's figure divided by ours. Where a part was repeated, its median and its range are given; it is "
-        "repeated, up to twelve times, while the middle half spreads by more than 15%. `load` is that of the machine "
-        "when the part began.",
+        "is the peer's median divided by ours. A figure is the median, with its range in brackets, of at least three "
+        "repetitions, and of up to twelve while the middle half of them spreads by more than 15%; what takes minutes "
+        "is repeated less often. `load` is that of the machine when the part began.",
         "",
         "Measured on " + ", ".join(f"{key} {value}" for key, value in machine.items()) + ".",
         "",
@@ -106,47 +115,41 @@ def introduction(machine: Entry, results: list[Entry]) -> list[str]:
     ]
 
 
-def table(entries: Iterable[Entry]) -> list[str]:
+def table(results: Iterable[Result]) -> list[str]:
     """Return the results as a Markdown table."""
     lines = ["| case | ours | peer | | ratio | load | promised |", "|---|---|---|---|---|---|---|"]
-    for entry in entries:
-        more, unit = ">" if entry["exceeded"] else "", entry["unit"]
-        outcome = "" if entry["ok"] is None else f"{entry['bound']}: {'met' if entry['ok'] else '**missed**'}"
-        details = entry["details"]
-        ours, peer = f"{entry['ours']:.3g} {unit}", f"{more}{entry['peer']:.3g} {unit}"
-        if "our_least" in details:
-            ours += f" ({details['our_least']:.3g} to {details['our_most']:.3g})"
-        if "peer_least" in details:
-            peer += f" ({details['peer_least']:.3g} to {details['peer_most']:.3g})"
+    for result in results:
+        more = ">" if result.exceeded else ""
+        outcome = "" if result.ok is None else f"{result.bound}: {'met' if result.ok else '**missed**'}"
         lines.append(
-            f"| {entry['case']} | {ours} | {peer} | {entry['peer_name']} | {more}{entry['ratio']:.2g}x "
-            f"| {details['load']:.1f} | {outcome} |"
+            f"| {result.case} | {result.show(result.ours)} | {more}{result.show(result.peer)} | {result.peer_name} "
+            f"| {more}{result.ratio:.2g}x | {result.details['load']:.1f} | {outcome} |"
         )
     return lines
 
 
-def limits(name: str, entries: list[Entry]) -> list[str]:
+def limits(name: str, results: list[Result]) -> list[str]:
     """Compare a part with the limit of the machine."""
-    details = entries[0]["details"]
+    details = results[0].details
     if name == "topk":
         peak, rates = details["gemm_gflops_per_core"], {}
-        for entry in entries:
-            rates[entry["case"].rpartition(", ")[2]] = entry["details"]["our_gflops_per_core"]
+        for result in results:
+            rates[result.case.rpartition(", ")[2]] = result.details["our_gflops_per_core"]
         shares = "; ".join(f"the {case} reaches {rate:.0f} ({rate / peak:.0%})" for case, rate in rates.items())
         return [
             f"The limit: BLAS multiplies float32 matrices at {peak:.0f} Gflop/s on one core. Counted the same way "
             f"{shares}."
         ]
     if name == "matching":
-        per_edge = 1e9 * entries[0]["ours"] / details["edges"]
+        per_edge = 1e9 * results[0].ours.median / details["edges"]
         return [
             f"The limit: the first case takes {per_edge:.0f} ns for each edge of the graph, including the sorting "
             "and the certificate; an edge is 16 bytes, read a few times in random order, so a few cache misses each."
         ]
     if name == "loading":
-        rate = details["megabytes"] / entries[0]["ours"]
+        rate = details["megabytes"] / results[0].ours.median
         return [
-            f"The limit: {details['megabytes']:.0f} MB at {rate:.0f} MB per CPU second, {1 / entries[1]['ratio']:.1f} "
+            f"The limit: {details['megabytes']:.0f} MB at {rate:.0f} MB per CPU second, {1 / results[1].ratio:.1f} "
             "times a raw read of the bytes from the page cache, which is memory bandwidth; the rest converts digits to "
             "numbers."
         ]
@@ -158,7 +161,7 @@ def limits(name: str, entries: list[Entry]) -> list[str]:
     return []
 
 
-def plot(points: list[Entry]) -> None:
+def plot(points: list[Result]) -> None:
     """Draw ours and the peer against the vocabulary, one panel for each part."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -166,31 +169,35 @@ def plot(points: list[Entry]) -> None:
 
     style: Any = {"svg.hashsalt": "bilex", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
     with mpl.rc_context(style):
-        figure = Figure(figsize=(10.5, 3.6), layout="constrained")
+        figure = Figure(figsize=(11, 7), layout="constrained")
         FigureCanvasSVG(figure)
-        for axes, (part, label) in zip(figure.subplots(1, len(PARTS)), PARTS.items(), strict=True):
-            lines: dict[str, list[tuple[float, float]]] = {}
-            for entry in points:
-                if not entry["case"].startswith(f"{part},"):
-                    continue
-                words, k = entry["details"]["words"], int(entry["details"]["k"])
-                suffix = "" if part == "memory" else f", k = {k}"
-                lines.setdefault(f"bilex{suffix}", []).append((words, entry["ours"]))
-                if not entry["exceeded"] and (part != "search" or k == 3):
-                    name = entry["peer_name"].replace("our float32 filter", "float32 filter")
-                    lines.setdefault(name + ("" if part == "search" else suffix), []).append((words, entry["peer"]))
-            for (name, line), colour in zip(lines.items(), COLOURS, strict=False):
+        for axes, (part, label) in zip(figure.subplots(2, 2).flat, PARTS.items(), strict=True):
+            shown = [point for point in points if point.case.startswith(f"{part},")]
+            for (name, line), colour in zip(curves(part, shown).items(), COLOURS, strict=False):
                 axes.loglog(*zip(*line, strict=True), "o-", label=name, color=colour, markersize=4, linewidth=1.3)
             axes.set_xlabel("words in each language")
             axes.set_title(label, fontsize=10)
             axes.grid(color="#e4e4e4", linewidth=0.6)
-            ticks = sorted({entry["details"]["words"] for entry in points})
+            ticks = sorted({point.details["words"] for point in shown})
             axes.set_xticks(ticks, [f"{tick / 1000:g}k" for tick in ticks])
             axes.minorticks_off()
             axes.set_ylim(top=12 * axes.get_ylim()[1])  # room for the legend above the lines
             axes.legend(frameon=False, fontsize=8, loc="upper left", ncols=2, columnspacing=1.0)
         (DOCS / "performance").mkdir(exist_ok=True)
         figure.savefig(DOCS / "performance" / "growth.svg", metadata={"Date": None})
+
+
+def curves(part: str, points: Iterable[Result]) -> dict[str, list[tuple[float, float]]]:
+    """Return the lines of a panel: ours and the peer's, for each number of candidates."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for point in points:
+        words, k = point.details["words"], point.details.get("k")
+        suffix = f", k = {k:g}" if part in ("search", "matching") else ""
+        lines.setdefault(f"bilex{suffix}", []).append((words, point.ours.median))
+        if not point.exceeded and (part != "search" or k == 3):
+            name = point.peer_name.replace("our float32 filter", "float32 filter")
+            lines.setdefault(name + (suffix if part == "matching" else ""), []).append((words, point.peer.median))
+    return lines
 
 
 if __name__ == "__main__":

@@ -81,6 +81,17 @@ def test_procrustes_in_the_span_of_few_pairs_is_as_good(n: int, monkeypatch: pyt
     np.testing.assert_allclose(loss(omega, source, target), best, rtol=1e-9)
 
 
+def test_reflections_are_the_qr_decomposition() -> None:
+    columns = np.random.default_rng(4).normal(size=(9, 4))
+    columns[:, 0] = 2 * np.eye(9)[0]  # needs no reflection
+    columns[:, 3] = columns[:, 1]
+    (vectors, triangle), across = mapping.reflections(columns)
+    basis = np.eye(9) - vectors @ triangle @ vectors.T
+    assert vectors.shape == (9, 3)
+    np.testing.assert_allclose(basis @ basis.T, np.eye(9), atol=1e-12)
+    np.testing.assert_allclose(basis[:, :4] @ across, columns, atol=1e-12)
+
+
 def test_few_pairs_span_at_most_half_of_many_dimensions() -> None:
     many = mapping.LARGE_DIMENSION + 2
     side = np.zeros((many, many), np.float32)

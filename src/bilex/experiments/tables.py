@@ -73,16 +73,21 @@ def report_table4(setting: Setting, rows: list[Row]) -> Report:
 
 def translation_notes(setting: Setting, rows: list[Row]) -> tuple[str, ...]:
     """Return the notes below P@1 figures."""
-    draws = setting.options.draws
-    drawn = f"{draws} draws from the train dictionary, mean (lowest to highest)."
-    if draws == 1:
-        drawn = "1 draw from the train dictionary (random seed 0)."
     return setting.notes(
         rows,
         "P@1 is over the covered test words: those in the vocabulary with a translation in the other vocabulary. "
         "Over all test words, and by CSLS: see the TSV file.",
-        after=[f"Seed {seed}: {drawn}" for seed in grouped(rows, itemgetter("seed")) if is_drawn(seed)],
+        after=draw_notes(setting, rows),
     )
+
+
+def draw_notes(setting: Setting, rows: list[Row]) -> list[str]:
+    """Return a note for each seed that is drawn: how often."""
+    draws = setting.options.draws
+    drawn = f"{draws} draws from the train dictionary, mean (lowest to highest)."
+    if draws == 1:
+        drawn = "1 draw from the train dictionary (random seed 0)."
+    return [f"Seed {seed}: {drawn}" for seed in grouped(rows, itemgetter("seed")) if is_drawn(seed)]
 
 
 def report_table2(setting: Setting, rows: list[Row]) -> Report:
@@ -96,8 +101,9 @@ def report_table2(setting: Setting, rows: list[Row]) -> Report:
         corner=("", "seed"),
         left=2,
     )
+    notes = setting.notes(rows, after=[*draw_notes(setting, rows), *coverage_notes(rows)])
     title = "Table 2. Spearman's correlation on cross-lingual similarity sets: published / measured here"
-    return Report(title, table, by_set, setting.notes(rows, after=coverage_notes(rows)), TABLE2_HEADER)
+    return Report(title, table, by_set, notes, TABLE2_HEADER)
 
 
 def similarity_row(row: Row, name: str) -> Row:

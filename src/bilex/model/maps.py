@@ -37,12 +37,34 @@ def procrustes(source: Vectors, target: Vectors) -> Floats:
 
 
 def procrustes_in_span(source: Vectors, target: Vectors) -> Floats:
-    """Find Ω within the dimensions that the pairs span, and complete it outside of them."""
+    """Find Ω within the dimensions that the pairs span, and complete it outside of them.
+
+    With the QR decompositions ``Sᵀ = X R`` and ``Tᵀ = Y Q`` and the map M between the two bases of the spans, Ω is
+    ``Y diag(M, I) Xᵀ``. X and Y are kept as their reflections, so that no two matrices of size d × d are multiplied.
+    """
     count = len(source)
     with single_threaded_blas():
-        (x, across_x), (y, across_y) = (np.linalg.qr(z.astype(np.float64).T, "complete") for z in (source, target))
-        left, _, right = np.linalg.svd(across_y[:count] @ across_x[:count].T)
-        return np.asarray(y[:, :count] @ (left @ right) @ x[:, :count].T + y[:, count:] @ x[:, count:].T)
+        (x, across_x), (y, across_y) = (reflections(z.astype(np.float64).T) for z in (source, target))
+        left, _, right = np.linalg.svd(across_y @ across_x.T)
+        omega = np.eye(source.shape[1]) - x[0] @ x[1].T @ x[0].T
+        omega[:count] = left @ right @ omega[:count]
+        omega -= y[0] @ (y[1] @ (y[0].T @ omega))
+    return omega
+
+
+def reflections(columns: Floats) -> tuple[tuple[Floats, Floats], Floats]:
+    """Decompose tall columns into ``(I - V T Vᵀ) R``; return V and T, and the square part of R that is not zero.
+
+    ``I - V T Vᵀ`` is the product of LAPACK's reflections ``I - τ v vᵀ``; T is the inverse of the upper triangle of
+    ``VᵀV`` with 1/τ on its diagonal (Joffrain et al. 2006). Reflections with τ = 0 change nothing.
+    """
+    raw, factors = np.linalg.qr(columns, "raw")
+    vectors = np.tril(raw.T, -1)
+    np.fill_diagonal(vectors, 1.0)
+    some = factors != 0
+    vectors, factors = vectors[:, some], factors[some]
+    triangle = np.triu(vectors.T @ vectors, 1) + np.diag(1 / factors)
+    return (vectors, np.linalg.inv(triangle)), np.triu(raw.T[: len(raw)])
 
 
 def least_squares(source: Vectors, target: Vectors) -> Floats:
