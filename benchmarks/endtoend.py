@@ -1,7 +1,7 @@
 """The default's whole command, from two text files to the report, beside one exact search of the same size.
 
 Each command runs in a process of its own, which measures the CPU seconds of its steps (`benchmarks.steps`); its memory
-is the largest resident size. Then `bilex translate` looks one word up in the run.
+is the largest resident size. Then one word is translated, by `bilex translate` and by `Run.translate`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -25,6 +25,7 @@ from benchmarks.loading import write_text
 from benchmarks.memory import largest_resident_size, status
 from benchmarks.results import Range, Result, cpu_of, cpu_time, promise, single, taking_turns
 from bilex.numerics.types import Vectors
+from bilex.runs.run import Run
 from bilex.search.int8_kernel import available
 from bilex.search.local import LocalEngine
 
@@ -35,6 +36,7 @@ SEED_PAIRS = 5_000
 K, SLICE_ROWS = 10, 4_096  # of the search, of which some slices are made
 BUDGET = 600  # seconds for the commands
 MOST_SEARCHES, MEMORY_LIMIT, TRANSLATE_SECONDS = 2.2, 2_400.0, 1.0
+MOST_PRODUCTS = 1.5
 POLL_INTERVAL = 0.05  # seconds between two readings of the memory
 
 
@@ -53,6 +55,7 @@ def benchmark(quick: bool) -> Iterator[Result]:
         taken = taking_turns({"command": commands.run_next, "search": search}, quick, warm_up=False, budget=BUDGET)
         looked_up = partial(run, ["translate", str(place), "s7", "--json"])
         lookups = taking_turns({"lookup": lambda: looked_up()[1]}, quick)["lookup"]
+        translations = list(translate_word(Run.load(place), case, quick))
     yield Result(
         name="endtoend",
         case=f"{case}, the whole command",
@@ -86,6 +89,7 @@ def benchmark(quick: bool) -> Iterator[Result]:
         peer=single(TRANSLATE_SECONDS),
         **promise("at most a second", lookups.median <= TRANSLATE_SECONDS, quick),
     )
+    yield from translations
 
 
 class Commands:
@@ -115,6 +119,31 @@ class Commands:
             "estimated_s": self.info["estimate"]["seconds"],
         }
         return known | {f"step_{name}": median(seconds) for name, seconds in self.steps.items()}
+
+
+def translate_word(loaded: Run, case: str, quick: bool) -> Iterator[Result]:
+    """Translate one word with a loaded run, beside NumPy's product of the other language's vectors with the word's."""
+    word, space = loaded.source.words[7], loaded.space
+    measures: dict[str, Callable[[], object]] = {
+        "model": lambda: loaded.translate(word),
+        "csls": lambda: loaded.translate(word, retrieval="csls"),
+        "product": lambda: space.target @ space.source[7],
+    }
+    taken = taking_turns({name: partial(cpu_of, call) for name, call in measures.items()}, quick)
+    for retrieval in ("model", "csls"):
+        yield Result(
+            name="endtoend",
+            case=f"{case}, Run.translate, one word by {retrieval}",
+            unit="CPU s",
+            ours=taken[retrieval],
+            peer_name="NumPy's product",
+            peer=taken["product"],
+            **promise(
+                f"at most {MOST_PRODUCTS:g}x its time",
+                taken[retrieval].median <= MOST_PRODUCTS * taken["product"].median,
+                quick,
+            ),
+        )
 
 
 def write_files(folder: Path, made: Languages) -> list[str]:
