@@ -97,7 +97,7 @@ def test_the_fingerprint_depends_on_shape_and_content() -> None:
     assert fingerprint(np.asfortranarray(rows(0, 10, 6))) == fingerprint(rows(0, 10, 6))
 
 
-@pytest.mark.parametrize(("n", "threads", "expected"), [(1, 4, 512), (100_000, 2, 12_800)])
+@pytest.mark.parametrize(("n", "threads", "expected"), [(1, 4, 1024), (100_000, 2, 13_312)])
 def test_tasks_keep_all_threads_busy(n: int, threads: int, expected: int) -> None:
     narrow = np.zeros((n, 1), np.float32)
     assert choose_task_rows(narrow, threads) == expected

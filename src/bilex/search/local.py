@@ -12,10 +12,10 @@ import numpy as np
 from bilex.numerics.rows import as_rows
 from bilex.numerics.threads import for_each, thread_count
 from bilex.numerics.types import Floats, Indices, Vectors
-from bilex.search.engine import Neighbours, Progress, check_k
+from bilex.search.engine import MIN_QUERIES, Neighbours, Progress, check_k
 
-QUERY_BLOCK = 512
-TARGET_BLOCK = 1024
+QUERY_BLOCK = 1024
+TARGET_BLOCK = 512
 MAX_REMEMBERED = 1 << 20  # answers
 
 
@@ -81,7 +81,8 @@ class LocalEngine:
 
         def scan(rows: slice) -> None:
             # Each thread begins at another strip, so that they rarely wait for one another.
-            turn = rows.start // self.query_block % self.threads * len(strips) // self.threads
+            number = rows.start // (rows.stop - rows.start)
+            turn = number % self.threads * len(strips) // self.threads
             order = strips[turn:] + strips[:turn]
             filtered.scan(queries[rows], rows.start, (best[rows], where[rows]), of_targets, order)
 
@@ -101,9 +102,10 @@ class LocalEngine:
 
     def _run(self, scan: Callable[[slice], None], count: int) -> None:
         """Call `scan` for each block of queries, on all threads."""
-        blocks = [slice(start, start + self.query_block) for start in range(0, count, self.query_block)]
+        size = min(self.query_block, max(MIN_QUERIES, -(-count // self.threads)))  # so that no thread is idle
+        blocks = [slice(start, start + size) for start in range(0, count, size)]
         progress = self.progress
-        done = None if progress is None else lambda number: progress(min(number * self.query_block, count), count)
+        done = None if progress is None else lambda number: progress(min(number * size, count), count)
         for_each(scan, blocks, threads=self.threads, done=done)
 
 
