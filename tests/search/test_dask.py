@@ -72,6 +72,21 @@ def test_a_running_scheduler_with_two_workers(distributed: Any) -> None:
         assert found.scores.tobytes() == expected.scores.tobytes()
 
 
+def test_large_targets_are_not_sent_for_a_few_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    queries, targets = rows(0, 40), rows(1, 100)
+    monkeypatch.setattr("bilex.search.dask.MAX_FREE_BYTES", targets.nbytes - 1)
+    engine = DaskEngine("tcp://127.0.0.1:1")  # nobody answers there
+    found, expected = engine.top_k(queries, targets, 4), LOCAL.top_k(queries, targets, 4)
+    assert found.indices.tobytes() == expected.indices.tobytes()
+    assert found.scores.tobytes() == expected.scores.tobytes()
+    assert engine.sent == 0
+    for name, limit in (("MAX_OWN_QUERIES", 39), ("MAX_FREE_BYTES", targets.nbytes)):
+        monkeypatch.setattr(f"bilex.search.dask.{name}", limit)
+        with pytest.raises(BilexError, match="no Dask scheduler answers"):
+            engine.top_k(queries, targets, 4)
+        monkeypatch.setattr("bilex.search.dask.MAX_OWN_QUERIES", 40)
+
+
 def test_targets_are_sent_once(distributed: Any) -> None:
     one, two, three = rows(1, 100), rows(2, 100), rows(3, 100)
     with DaskEngine(threads=1) as engine:

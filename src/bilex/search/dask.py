@@ -23,6 +23,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilex.errors import BilexError
 from bilex.numerics.threads import thread_count
@@ -35,7 +36,10 @@ MAX_TASK_BYTES = 8_000_000  # of queries; Dask warns about tasks above 10 MB
 TASKS_PER_THREAD = 4  # so that a slow worker does not keep the others waiting
 MAX_ATTEMPTS = 3  # searches are given up after all workers with the targets have died this often
 MAX_HELD_TARGETS = 2  # arrays of targets on the workers: some methods search in both directions by turns
+MAX_OWN_QUERIES = 2_000  # so few are searched by the client,
+MAX_FREE_BYTES = 100_000_000  # if the targets are larger than this: sending them would take longer
 
+ShortIndices = NDArray[np.int32]
 Task = Callable[[LocalEngine, Vectors, Vectors], Any]
 """What a worker does with some queries and all targets."""
 WORKER_LOCK = threading.Lock()
@@ -79,6 +83,8 @@ class DaskEngine:
     def top_k(self, queries: Vectors, targets: Vectors, k: int) -> Neighbours:
         """Find the k targets of largest inner product for each query."""
         check_k(k, targets)
+        if len(queries) <= MAX_OWN_QUERIES and targets.nbytes > MAX_FREE_BYTES:
+            return LocalEngine(self.threads).top_k(queries, targets, k)
         indices, scores = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
 
         def fill(rows: slice, part: Neighbours) -> None:
@@ -101,10 +107,10 @@ class DaskEngine:
         def task(_: slice) -> Task:
             return partial(best_both_ways, k=k, least=round_down(of_targets[0][:, -1]))
 
-        def fill(rows: slice, part: tuple[Neighbours, Indices, Indices, Floats]) -> None:
+        def fill(rows: slice, part: tuple[Neighbours, ShortIndices, ShortIndices, Floats]) -> None:
             of_queries, own, columns, scores = part
             best[rows], where[rows] = of_queries.scores, of_queries.indices
-            insert_edges(scores, own + rows.start, columns, *of_targets)
+            insert_edges(scores, own.astype(np.int64) + rows.start, columns.astype(np.int64), *of_targets)
 
         if len(queries) and len(targets):
             self._search(queries, targets, task, fill)
@@ -226,14 +232,15 @@ class DaskEngine:
 
 def best_both_ways(
     engine: LocalEngine, queries: Vectors, targets: Vectors, k: int, least: Vectors
-) -> tuple[Neighbours, Indices, Indices, Floats]:
+) -> tuple[Neighbours, ShortIndices, ShortIndices, Floats]:
     """Find the k best targets of each query, and the edges to queries that may be among the k best of a target.
 
-    `least` is for each target a score that k other queries have reached.
+    `least` is for each target a score that k other queries have reached. The edges travel, so their ends have 32 bits.
     """
     of_queries, of_targets = engine.top_k_both(queries, targets, k, least.astype(np.float64))
     columns, places = np.nonzero(of_targets.indices < len(queries))
-    return of_queries, of_targets.indices[columns, places], columns, of_targets.scores[columns, places]
+    own, scores = of_targets.indices[columns, places], of_targets.scores[columns, places]
+    return of_queries, own.astype(np.int32), columns.astype(np.int32), scores
 
 
 def search_on_worker(queries: Vectors, targets: Vectors, task: Task, version: str) -> Any:
