@@ -16,7 +16,18 @@ from typing import Any, TypeVar
 
 from bilex.version import __version__
 
-__all__ = ["Range", "Result", "cpu_of", "cpu_time", "machine", "promise", "single", "stopwatch", "taking_turns"]
+__all__ = [
+    "Range",
+    "Result",
+    "cpu_of",
+    "cpu_time",
+    "machine",
+    "promise",
+    "shorten",
+    "single",
+    "stopwatch",
+    "taking_turns",
+]
 
 Answer = TypeVar("Answer")
 MAX_SPREAD = 0.15  # of the repetitions' middle half; a part that differs more is repeated
@@ -92,14 +103,19 @@ class Result:
 
     def show(self, figures: Range) -> str:
         """Return the median in the result's unit, with the range if there are several."""
-        text = f"{figures.median:.3g} {self.unit}"
-        return text if len(figures.figures) == 1 else f"{text} ({figures.least:.3g} to {figures.most:.3g})"
+        text = f"{shorten(figures.median)} {self.unit}"
+        return text if len(figures.figures) == 1 else f"{text} ({shorten(figures.least)} to {shorten(figures.most)})"
 
     def __str__(self) -> str:
         more = ">" if self.exceeded else ""
         verdict = "" if self.ok is None else f": {'PASS' if self.ok else 'FAIL'} ({self.bound})"
         figures = f"{self.show(self.ours)}, {self.peer_name} {more}{self.show(self.peer)}"
-        return f"{self.name}: {self.case}: {figures}, {more}{self.ratio:.2g}x{verdict}"
+        return f"{self.name}: {self.case}: {figures}, {more}{shorten(self.ratio, 2)}x{verdict}"
+
+
+def shorten(figure: float, digits: int = 3) -> str:
+    """Return a figure with so many digits, or all those before the point."""
+    return f"{figure:,.0f}" if figure >= 100 else f"{figure:.{digits}g}"
 
 
 def promise(bound: str, met: bool, quick: bool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.results import Result
+from benchmarks.results import Result, shorten
 
 DOCS = Path(__file__).parents[1] / "docs"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
@@ -120,7 +120,7 @@ def table(results: Iterable[Result]) -> list[str]:
         outcome = "" if result.ok is None else f"{result.bound}: {'met' if result.ok else '**missed**'}"
         lines.append(
             f"| {result.case} | {result.show(result.ours)} | {more}{result.show(result.peer)} | {result.peer_name} "
-            f"| {more}{result.ratio:.2g}x | {result.details['load']:.1f} | {outcome} |"
+            f"| {more}{shorten(result.ratio, 2)}x | {result.details['load']:.1f} | {outcome} |"
         )
     return lines
 
