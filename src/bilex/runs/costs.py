@@ -12,7 +12,7 @@ from bilex.seeds.coupling import SIZES
 
 ITERATIONS, LATER_COST = 10, 0.1  # of EM, usually; the share of a full search that each costs from the third on
 TRIALS = 3  # ways to use a dictionary that run EM when they are tried
-FINAL_SEARCH = 1.5  # the search in both directions, and again for the few words that it leaves open
+FINAL_SEARCH = 1.3  # the search in both directions, and again for the few words that it leaves open
 PAIR_COST = 1.4e-11  # CPU seconds to compare two words, for each dimension
 WORD_COST, NUMBER_COST = 5e-6, 2e-8  # CPU seconds to map and compare a word, and more for each dimension
 FIT_COST = 1.4e-8  # CPU seconds to fit maps, for each dimension cubed
