@@ -12,7 +12,7 @@ IGNORED_BY_MATHJAX = "tex2jax_ignore mathjax_ignore"  # dollar signs in words ar
 
 def tsv_cell(word: str) -> str:
     """Replace tabs and line ends, which would break a table, by spaces."""
-    return word.translate(SEPARATORS)
+    return word if word.isprintable() else word.translate(SEPARATORS)
 
 
 def tsv_table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:

@@ -22,6 +22,7 @@ from bilex.numerics.types import Floats, Indices
 NO_LIMIT = 0  # as a capacity
 ODDS, FROM_SOURCE, FROM_TARGET = 0, 1, 2  # columns of what is known of an edge
 MAX_LOGIT = 300.0  # of either sign: the product of two such odds is still finite
+LARGEST = 1e300  # a product that may have overflowed
 FORCED = 1e300  # the message of a word that must be matched and has only one edge
 
 
@@ -82,6 +83,20 @@ def compute_single_messages(fields: Floats, messages: Floats) -> None:
 
 
 @njit(cache=True, nogil=True)
+def larger_change(change: float, field: float, before: float, after: float) -> float:
+    """Return the larger of a change and of that of ``1 / (1 + field · message)`` between two messages.
+
+    Few are larger, and only these are divided.
+    """
+    one, other = 1.0 + field * before, 1.0 + field * after
+    both = one * other
+    if both > LARGEST:
+        return max(change, abs(1.0 / one - 1.0 / other))
+    difference = abs(one - other)
+    return difference / both if difference > change * both else change
+
+
+@njit(cache=True, nogil=True)
 def update_side(
     pointers: Indices, edges: Indices, state: Floats, incoming: int, outgoing: int, capacity: int, null: bool
 ) -> float:
@@ -107,9 +122,7 @@ def update_side(
             compute_messages(fields[:degree], capacity, null, prefix, suffix, messages)
         for place in range(degree):
             edge = edges[start + place]
-            before = 1.0 / (1.0 + fields[place] * state[edge, outgoing])  # the other outcome: there is no branch then
-            after = 1.0 / (1.0 + fields[place] * messages[place])
-            change = max(change, abs(after - before))
+            change = larger_change(change, fields[place], state[edge, outgoing], messages[place])
             state[edge, outgoing] = messages[place]
     return change
 

@@ -40,6 +40,17 @@ def with_spelling(vectors: Vectors, words: Sequence[str], weight: float) -> Vect
     return normalise_rows(np.hstack([vectors, np.float32(weight) * spelling_vectors(words)]), "unit")[0]
 
 
+class WithoutMarks(dict[int, int | None]):
+    """A table for `str.translate` that removes marks; it learns each character when it first comes."""
+
+    def __missing__(self, code: int) -> int | None:
+        self[code] = None if unicodedata.combining(chr(code)) else code
+        return self[code]
+
+
+WITHOUT_MARKS = WithoutMarks()
+
+
 def fold_spelling(word: str) -> str:
     """Write a word without accents, case and script, so that spellings of two languages can be compared.
 
@@ -47,7 +58,7 @@ def fold_spelling(word: str) -> str:
     """
     if word.isascii():
         return word.casefold()
-    bare = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).casefold()
+    bare = unicodedata.normalize("NFKD", word).translate(WITHOUT_MARKS).casefold()
     if bare.isascii():
         return bare
     from anyascii import anyascii
