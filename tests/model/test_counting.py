@@ -35,6 +35,7 @@ from bilex.model.counting import (
     tells_weakness,
 )
 from bilex.model.evidence import FrequencyEvidence, Measured
+from bilex.model.listwise import CandidateLists
 from bilex.model.posterior import worthwhile_posterior
 from bilex.numerics.types import Floats
 
@@ -184,12 +185,12 @@ def test_only_frequent_words_are_counted(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_every_source_word_takes_one_of_its_edges_or_none() -> None:
-    graph = Graph.from_edges(np.array([0, 0, 2]), np.array([0, 1, 1]), np.zeros(3), (4, 2))  # the last has no edge
+    lists = CandidateLists.of(np.array([0, 0, 2]))
     logits = np.array([1.0, 2.0, -1.0])
     odds = np.exp(logits)
     both = 1 + odds[0] + odds[1]
-    np.testing.assert_allclose(choice_probabilities(graph, logits), [*odds[:2] / both, odds[2] / (1 + odds[2])])
-    assert choice_probabilities(graph, np.array([1000.0, 0.0, -1000.0])).tolist() == [1, 0, 0]  # without overflow
+    np.testing.assert_allclose(choice_probabilities(lists, logits), [*odds[:2] / both, odds[2] / (1 + odds[2])])
+    assert choice_probabilities(lists, np.array([1000.0, 0.0, -1000.0])).tolist() == [1, 0, 0]  # without overflow
 
 
 @pytest.mark.parametrize(("scale", "strength"), [(12.0, 2.0), (5.0, 1.0)])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from bilex.model.listwise import CandidateLists, Lessons, fit_weights
-from bilex.numerics.rows_kernel import LONGEST_SUM
 from bilex.numerics.types import Floats
 
 
@@ -93,12 +92,6 @@ def test_the_list_of_the_last_source_word_ends_before_that_of_the_first_target_w
     sources, targets = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     lessons = Lessons.of(np.eye(4), sources == targets, sources, targets + first)
     assert np.diff(lessons.lists.starts).tolist() == [2, 2, 2, 2]
-
-
-def test_totals_are_those_of_numpy_to_the_bit_also_of_a_long_list_beside_a_short_one() -> None:
-    lists = CandidateLists.of(np.repeat([3, 7], [1, LONGEST_SUM + 1]))
-    values = np.random.default_rng(0).normal(size=(LONGEST_SUM + 2, 3))
-    np.testing.assert_array_equal(lists.total(values), np.add.reduceat(values, lists.starts[:-1]))
 
 
 @pytest.mark.parametrize("mean", [10.0, 0.0])

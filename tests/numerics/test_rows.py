@@ -7,7 +7,7 @@ import pytest
 
 from bilex.errors import BilexError
 from bilex.numerics import rows
-from bilex.numerics.rows_kernel import sum_lists
+from bilex.numerics.rows_kernel import weighted_sums
 from bilex.numerics.types import Vectors
 from tests.oracles import random_orthogonal
 
@@ -133,6 +133,8 @@ def test_many_rows_of_float64_are_not_rounded() -> None:
     np.testing.assert_array_equal(rows.squared_norms(vectors), (vectors**2).sum(axis=1))  # type: ignore[arg-type]
 
 
-def test_sums_of_lists_are_those_of_numpy_to_the_bit() -> None:
-    numbers, starts = np.random.default_rng(15).normal(size=(300, 13)), np.array([0, 1, 9, 30, 159, 288, 300])
-    np.testing.assert_array_equal(sum_lists(numbers, starts), np.add.reduceat(numbers, starts[:-1], axis=0))
+def test_weighted_sums_of_lists() -> None:
+    rng, starts = np.random.default_rng(15), np.array([0, 1, 9, 30, 159, 288, 300])
+    numbers, weights = rng.normal(size=(300, 13)), rng.normal(size=300)
+    expected = np.add.reduceat(numbers * weights[:, None], starts[:-1], axis=0)
+    np.testing.assert_allclose(weighted_sums(numbers, weights, starts), expected, rtol=1e-12, atol=1e-12)

@@ -22,6 +22,7 @@ from bilex.matching.solver import solve
 from bilex.methods import MapConfig
 from bilex.model.evidence import Evidence, Flags, Measured
 from bilex.model.forms import Vocabularies
+from bilex.model.maps import Moments, needs_moments
 from bilex.model.pair_weights import FOLDS, CandidateEdges, WeighedEdges
 from bilex.model.prior import Prior
 from bilex.model.theta import Theta
@@ -70,7 +71,7 @@ def gather_edges(
     known = np.zeros(shape[0], bool)
     if dictionary is not None:
         known[dictionary.source] = True
-    every, added = FoldMaps(space, trained), RowPairs() if extra is None else extra
+    every, added = FoldMaps.of(space, trained, languages, config), RowPairs() if extra is None else extra
     crowding, found = Crowding(np.zeros(shape[0]), np.zeros(shape[1])), list[FoundEdges]()
     for fold in range(FOLDS):
         maps, own = every.without(fold, languages, config), np.arange(fold, shape[0], FOLDS)
@@ -195,13 +196,26 @@ class FoldMaps:
     pairs: RowPairs
     theta: Theta | None = None  # None where the maps are those of all pairs
     vectors: Vectors | None = None
+    moments: tuple[Moments, ...] = ()  # of the pairs of each fold, where these are all that the maps need
+
+    @classmethod
+    def of(cls, space: SharedSpace, pairs: RowPairs, languages: Languages, config: MapConfig) -> FoldMaps:
+        """Return the maps of all pairs."""
+        moments = tuple[Moments, ...]()
+        if needs_moments(config, languages.source, languages.target):
+            folds = (pairs.where(pairs.source % FOLDS == fold) for fold in range(FOLDS))
+            moments = tuple(Moments.of(languages.source[each.source], languages.target[each.target]) for each in folds)
+        return cls(space, pairs, moments=moments)
 
     def without(self, fold: int, languages: Languages, config: MapConfig) -> FoldMaps:
         """Fit the maps to the pairs of the other folds; if these are all pairs or none, nothing changes."""
         pairs = self.pairs.where(self.pairs.source % FOLDS != fold)
         if not 0 < len(pairs) < len(self.pairs):
             return self
-        theta = Theta.from_pairs(languages.source[pairs.source], languages.target[pairs.target], config)
+        if self.moments:
+            theta = Theta.from_moments(Moments.total(self.moments[:fold] + self.moments[fold + 1 :]), config)
+        else:
+            theta = Theta.from_pairs(languages.source[pairs.source], languages.target[pairs.target], config)
         found = FoldMaps(self.space, pairs, theta, languages.source)
         if theta.target_map is not None:
             vars(found)["targets"] = theta.map_target(languages.target)

@@ -14,15 +14,19 @@ and where one side has no limit, because then each word of the other side decide
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilex.matching.solver_kernel import transpose
 from bilex.numerics.compilation import njit
 from bilex.numerics.types import Floats, Indices
 
+Flags = NDArray[np.bool_]
+
 NO_LIMIT = 0  # as a capacity
 ODDS, FROM_SOURCE, FROM_TARGET = 0, 1, 2  # columns of what is known of an edge
 MAX_LOGIT = 300.0  # of either sign: the product of two such odds is still finite
 LARGEST = 1e300  # a product that may have overflowed
+SLIGHT = 0.1  # of the tolerance: a smaller change is kept, but not passed on
 FORCED = 1e300  # the message of a word that must be matched and has only one edge
 
 
@@ -82,36 +86,50 @@ def compute_single_messages(fields: Floats, messages: Floats) -> None:
         after += fields[place]
 
 
-@njit(cache=True, nogil=True)
-def larger_change(change: float, field: float, before: float, after: float) -> float:
-    """Return the larger of a change and of that of ``1 / (1 + field · message)`` between two messages.
+@njit(cache=True, nogil=True, inline="always")
+def change_of(field: float, before: float, after: float, least: float) -> float:
+    """Return the change of ``1 / (1 + field · message)`` between two messages; 0 for the many that are below `least`.
 
-    Few are larger, and only these are divided.
+    Only the others are divided.
     """
     one, other = 1.0 + field * before, 1.0 + field * after
     both = one * other
     if both > LARGEST:
-        return max(change, abs(1.0 / one - 1.0 / other))
+        return abs(1.0 / one - 1.0 / other)
     difference = abs(one - other)
-    return difference / both if difference > change * both else change
+    return difference / both if difference > least * both else 0.0
 
 
 @njit(cache=True, nogil=True)
 def update_side(
-    pointers: Indices, edges: Indices, state: Floats, incoming: int, outgoing: int, capacity: int, null: bool
+    pointers: Indices,
+    edges: Indices,
+    far: Indices,
+    state: Floats,
+    columns: tuple[int, int],
+    capacity: int,
+    null: bool,
+    waiting: tuple[Flags, Flags],
+    least: float,
 ) -> float:
-    """Update the messages of all vertices of one side; return the largest change of an edge's probability.
+    """Update the messages of the waiting vertices of one side; return the largest change of an edge's probability.
 
     `state` has a row for each edge, because the edges of one side are far apart in memory: its odds, and the messages
-    of its ends. `incoming` and `outgoing` are the columns of these.
+    of its ends; `columns` are those of the incoming and of the outgoing ones. The `far` end of an edge waits for the
+    next update if its message has changed by at least `least`.
     """
+    own_waiting, far_waiting = waiting
+    incoming, outgoing = columns
     widest = 0
     for vertex in range(pointers.size - 1):
         widest = max(widest, pointers[vertex + 1] - pointers[vertex])
     prefix, suffix = np.empty((widest + 1, capacity + 1)), np.empty((widest + 1, capacity + 1))
     fields, messages = np.empty(widest), np.empty(widest)
-    change = 0.0
+    largest = 0.0
     for vertex in range(pointers.size - 1):
+        if not own_waiting[vertex]:
+            continue
+        own_waiting[vertex] = False
         start, degree = pointers[vertex], pointers[vertex + 1] - pointers[vertex]
         for place in range(degree):
             edge = edges[start + place]
@@ -122,14 +140,18 @@ def update_side(
             compute_messages(fields[:degree], capacity, null, prefix, suffix, messages)
         for place in range(degree):
             edge = edges[start + place]
-            change = larger_change(change, fields[place], state[edge, outgoing], messages[place])
+            change = change_of(fields[place], state[edge, outgoing], messages[place], least)
             state[edge, outgoing] = messages[place]
-    return change
+            if change > 0.0:
+                far_waiting[far[edge]] = True
+                largest = max(largest, change)
+    return largest
 
 
 @njit(cache=True, nogil=True)
 def marginals(
     indptr: Indices,
+    rows: Indices,
     indices: Indices,
     logits: Floats,
     n_targets: int,
@@ -141,24 +163,31 @@ def marginals(
 ) -> tuple[Floats, float]:
     """Return the probability of each edge, and the largest change in the last round.
 
-    A capacity of 0 means no limit. Without `null` each word of the limited side has exactly one edge.
+    A capacity of 0 means no limit. Without `null` each word of the limited side has exactly one edge. Most words
+    soon hear nothing new, and a few go on for long: a word is updated again when what it hears has changed by a
+    part of the tolerance.
     """
     state = np.ones((indices.size, 3))
     for edge in range(indices.size):
         state[edge, ODDS] = np.exp(min(max(logits[edge], -MAX_LOGIT), MAX_LOGIT))
     by_source = np.arange(indices.size)
     pointers, by_target = transpose(indices, n_targets)
-    change = 0.0
+    sources, targets = np.ones(indptr.size - 1, np.bool_), np.ones(n_targets, np.bool_)
+    to_targets, to_sources = (FROM_TARGET, FROM_SOURCE), (FROM_SOURCE, FROM_TARGET)
+    change, least = 0.0, SLIGHT * tolerance
     if target_capacity == NO_LIMIT:  # each source decides alone: one update is enough
-        update_side(indptr, by_source, state, FROM_TARGET, FROM_SOURCE, source_capacity, null)
+        update_side(indptr, by_source, indices, state, to_targets, source_capacity, null, (sources, targets), least)
     elif source_capacity == NO_LIMIT:
-        update_side(pointers, by_target, state, FROM_SOURCE, FROM_TARGET, target_capacity, null)
+        update_side(pointers, by_target, rows, state, to_sources, target_capacity, null, (targets, sources), least)
     else:
         for _ in range(max_rounds):
-            change = update_side(indptr, by_source, state, FROM_TARGET, FROM_SOURCE, source_capacity, null)
-            change = max(
-                change, update_side(pointers, by_target, state, FROM_SOURCE, FROM_TARGET, target_capacity, null)
+            change = update_side(
+                indptr, by_source, indices, state, to_targets, source_capacity, null, (sources, targets), least
             )
+            back = update_side(
+                pointers, by_target, rows, state, to_sources, target_capacity, null, (targets, sources), least
+            )
+            change = max(change, back)
             if change < tolerance:
                 break
     probabilities = np.empty(indices.size)

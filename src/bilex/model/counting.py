@@ -24,6 +24,7 @@ import numpy as np
 
 from bilex.matching.graph import Capacities, Graph
 from bilex.model.evidence import Flags, Measured
+from bilex.model.listwise import CandidateLists
 from bilex.model.posterior import worthwhile_posterior
 from bilex.numerics.types import Floats, Indices
 
@@ -181,29 +182,26 @@ def share_among_worst(evidence: Floats, words: Indices, chosen: Flags) -> tuple[
 
 def learn_scale(graph: Graph, evidence: Floats) -> float:
     """Learn what CSLS is worth from what the other evidence says, by EM with one Newton step in each M-step."""
-    design = np.column_stack([graph.weights, np.ones(len(graph.weights))])
-    found = np.array([START_SCALE, START_OFFSET])
+    lists, csls, found = CandidateLists.of(graph.rows), graph.weights, np.array([START_SCALE, START_OFFSET])
     for _ in range(MAX_SCALE_ROUNDS):
-        expected = choice_probabilities(graph, design @ found + evidence)
-        chance = choice_probabilities(graph, design @ found)
-        weighted = chance[:, None] * design
-        means = np.add.reduceat(weighted, graph.indptr[:-1][np.diff(graph.indptr) > 0], axis=0)
-        curvature = design.T @ weighted - means.T @ means + 1e-3 * np.eye(2)
-        step = np.linalg.solve(curvature, design.T @ (expected - chance))
+        logits = found[0] * csls + found[1]
+        chance = choice_probabilities(lists, logits)
+        more = choice_probabilities(lists, logits + evidence) - chance
+        weighted = chance * csls
+        means = np.column_stack([lists.total(weighted), lists.total(chance)])
+        squares = np.array([[weighted @ csls, weighted.sum()], [weighted.sum(), chance.sum()]])
+        step = np.linalg.solve(squares - means.T @ means + 1e-3 * np.eye(2), [more @ csls, more.sum()])
         found = found + step
         if np.abs(step).max() < SCALE_TOLERANCE:
             break
     return float(max(found[0], MIN_SCALE)) if np.isfinite(found).all() else START_SCALE
 
 
-def choice_probabilities(graph: Graph, logits: Floats) -> Floats:
-    """Compute the probability of each edge if every source word takes one of its own, or none at logit 0."""
-    some = np.diff(graph.indptr) > 0
-    largest, rows = np.zeros(graph.n_sources), graph.rows
-    largest[some] = np.maximum(np.maximum.reduceat(logits, graph.indptr[:-1][some]), 0)
-    odds, total = np.exp(logits - largest[rows]), np.exp(-largest)
-    total[some] += np.add.reduceat(odds, graph.indptr[:-1][some])
-    return np.asarray(odds / total[rows])
+def choice_probabilities(lists: CandidateLists, logits: Floats) -> Floats:
+    """Compute the probability of each edge if every word takes one of its own, or none at logit 0."""
+    largest = np.maximum(np.maximum.reduceat(logits, lists.starts[:-1]), 0)
+    odds = np.exp(logits - largest[lists.owner])
+    return np.asarray(odds / (np.exp(-largest) + lists.total(odds))[lists.owner])
 
 
 def learn_log_odds(graph: Graph, weights: Floats, purity: float, capacities: Capacities) -> float:

@@ -18,12 +18,14 @@ from functools import cached_property
 import numpy as np
 
 from bilex.model.evidence import Flags
+from bilex.numerics.rows import blocks
 from bilex.numerics.types import Floats, Indices
 
 MAX_NEWTON_ROUNDS = 60
 MIN_GAIN = 0.01  # nats, over all words together: a smaller one ends the search
 MIN_STEP = 1e-3  # part of a Newton step
 SMALLEST = 1e-300
+EDGES_IN_CACHE = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +45,7 @@ class CandidateLists:
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     def total(self, values: Floats) -> Floats:
-        """Sum values, or rows of them, over each list."""
-        from bilex.numerics.rows_kernel import LONGEST_SUM, sum_lists
-
-        if values.ndim > 1 and np.diff(self.starts).max() <= LONGEST_SUM:  # the same to the bit, in a tenth of the time
-            return np.asarray(sum_lists(np.ascontiguousarray(values), self.starts))
+        """Sum values over each list."""
         return np.asarray(np.add.reduceat(values, self.starts[:-1]))
 
     def softmax(self, scores: Floats) -> Floats:
@@ -77,7 +75,7 @@ class Lessons:
         count = lists.total(right[edges].astype(np.float64))
         telling = ((count > 0) & (count < np.diff(lists.starts)))[lists.owner]
         edges = edges[telling]
-        return cls(columns[edges], right[edges], CandidateLists.of(lists.owner[telling]))
+        return cls(columns.take(edges, axis=0), right[edges], CandidateLists.of(lists.owner[telling]))
 
     def log_share(self, weights: Floats) -> float:
         """Compute the log-probability of the dictionary."""
@@ -90,13 +88,16 @@ class Lessons:
         The share of the right edges is replaced by its tangent, in which each of them is as probable as it is now: that
         leaves a concave problem.
         """
+        from bilex.numerics.rows_kernel import weighted_sums
+
         lists = self.lists
         probable = lists.softmax(self.columns @ weights)
         matched = probable * self.right / np.maximum(lists.total(probable * self.right), SMALLEST)[lists.owner]
-        weighted = self.columns * probable[:, None]
-        expected = lists.total(weighted)
-        spread = weighted.T @ self.columns - expected.T @ expected
-        return np.asarray((matched - probable) @ self.columns), np.asarray(spread)
+        expected = weighted_sums(self.columns, probable, lists.starts)
+        spread = -expected.T @ expected
+        for rows in blocks(len(probable), EDGES_IN_CACHE):
+            spread += (self.columns[rows] * probable[rows, None]).T @ self.columns[rows]
+        return np.asarray((matched - probable) @ self.columns), spread
 
 
 def fit_weights(lessons: Lessons, mean: Floats, variance: Floats) -> Floats:

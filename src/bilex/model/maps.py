@@ -3,7 +3,11 @@
 All of it runs in float64 over blocks of rows, in an order that does not depend on the number of threads.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -28,11 +32,8 @@ def procrustes(source: Vectors, target: Vectors) -> Floats:
     """
     if span_little(source, target):
         return procrustes_in_span(source, target)
-    product = np.zeros((target.shape[1], source.shape[1]))
     with single_threaded_blas():
-        for rows in blocks(len(source)):
-            product += target[rows].astype(np.float64).T @ source[rows].astype(np.float64)
-        left, _, right = np.linalg.svd(product)
+        left, _, right = np.linalg.svd(sum_of_products(target, source))
         return np.asarray(left @ right)
 
 
@@ -77,6 +78,48 @@ def least_squares(source: Vectors, target: Vectors) -> Floats:
     return np.asarray(solution.T)
 
 
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Sums of products over pairs of rows: of the source's dimensions, of the target's, and across both sides."""
+
+    count: int
+    source: Floats
+    target: Floats
+    across: Floats
+
+    @classmethod
+    def of(cls, source: Vectors, target: Vectors) -> Moments:
+        """Add up the products of some pairs."""
+        products = [(source, target), (source, source), (target, target)]  # the one that takes longest first
+        found = [np.zeros(0)] * len(products)
+
+        def work(place: int) -> None:
+            found[place] = sum_of_products(*products[place])
+
+        for_each(work, range(len(products)))
+        return cls(len(source), found[1], found[2], found[0])
+
+    @classmethod
+    def total(cls, parts: Sequence[Moments]) -> Moments:
+        """Return the moments of all pairs of several parts."""
+        names = (field.name for field in fields(cls))
+        return cls(*(sum(getattr(part, name) for part in parts) for name in names))
+
+
+def needs_moments(config: MapConfig, source: Vectors, target: Vectors) -> bool:
+    """Check whether the maps of any pairs of these rows follow from their moments."""
+    return config.kind == "cca" and min(source.shape[1], target.shape[1]) <= LARGE_DIMENSION
+
+
+def sum_of_products(x: Vectors, y: Vectors) -> Floats:
+    """Compute ``xᵀ y``."""
+    total = np.zeros((x.shape[1], y.shape[1]))
+    for rows in blocks(len(x)):
+        left = x[rows].astype(np.float64)
+        total += left.T @ (left if x is y else y[rows].astype(np.float64))
+    return total
+
+
 def two_sided(config: MapConfig, source: Vectors, target: Vectors) -> tuple[Floats, Floats]:
     """Fit maps of both sides into a space where they meet (Artetxe et al. 2018; canonical correlations are one choice).
 
@@ -88,13 +131,16 @@ def two_sided(config: MapConfig, source: Vectors, target: Vectors) -> tuple[Floa
     maps are the posterior means of the latent variable in probabilistic CCA (Bach and Jordan 2005; Haghighi et al.
     2008). They do not centre the vectors; normalisation does that.
     """
-    x, y = source.astype(np.float64), target.astype(np.float64)
-    ridges = [max(config.ridge, config.annealing * z.shape[1] / max(len(z), 1)) for z in (x, y)]
     if span_little(source, target) and config.reweight > 0 and not config.dewhiten:
-        return two_sided_in_span(config, (x, y), ridges)
+        return two_sided_in_span(config, source, target)
+    return maps_of_moments(config, Moments.of(source, target))
+
+
+def maps_of_moments(config: MapConfig, moments: Moments) -> tuple[Floats, Floats]:
+    """Fit the maps of `two_sided` to pairs of which only the moments are left."""
     with single_threaded_blas():
-        whiten_x, whiten_y = whitening_maps((x, y), ridges)
-        left, correlations, right = decompose(whiten_x @ (x.T @ y / len(x)) @ whiten_y)
+        whiten_x, whiten_y = whitening_maps(config, moments)
+        left, correlations, right = decompose(whiten_x @ (moments.across / moments.count) @ whiten_y)
         weights = np.power(correlations, config.reweight)[:, None]
         maps = [weights * (left.T @ whiten_x), weights * (right @ whiten_y)]
         if config.dewhiten:
@@ -103,13 +149,18 @@ def two_sided(config: MapConfig, source: Vectors, target: Vectors) -> tuple[Floa
     return np.asarray(maps[0][: config.dimensions]), np.asarray(maps[1][: config.dimensions])
 
 
-def whitening_maps(sides: tuple[Floats, Floats], ridges: list[float]) -> list[Floats]:
+def ridge_of(config: MapConfig, dimension: int, pairs: int) -> float:
+    """Return the ridge of a side."""
+    return max(config.ridge, config.annealing * dimension / max(pairs, 1))
+
+
+def whitening_maps(config: MapConfig, moments: Moments) -> list[Floats]:
     """Return the map that whitens each side, which take one thread each."""
-    found = [np.zeros(0)] * len(sides)
+    sides, found = (moments.source, moments.target), [np.zeros(0)] * 2
 
     def work(place: int) -> None:
         side = sides[place]
-        found[place] = inverse_root(side.T @ side / len(side), ridges[place])
+        found[place] = inverse_root(side / moments.count, ridge_of(config, len(side), moments.count))
 
     for_each(work, range(len(sides)))
     return found
@@ -124,11 +175,12 @@ def decompose(matrix: Floats) -> tuple[Floats, Floats, Floats]:
     return left, values, right
 
 
-def two_sided_in_span(config: MapConfig, sides: tuple[Floats, Floats], ridges: list[float]) -> tuple[Floats, Floats]:
+def two_sided_in_span(config: MapConfig, source: Vectors, target: Vectors) -> tuple[Floats, Floats]:
     """Fit the maps within the dimensions that the pairs span; the others have no correlation, and so no weight."""
+    sides = source.astype(np.float64), target.astype(np.float64)
     size = min(z.shape[1] for z in sides)
     with single_threaded_blas():
-        (x, whiten_x), (y, whiten_y) = (whiten_in_span(z, ridge) for z, ridge in zip(sides, ridges, strict=True))
+        (x, whiten_x), (y, whiten_y) = (whiten_in_span(z, ridge_of(config, z.shape[1], len(z))) for z in sides)
         left, correlations, right = decompose(x.T @ y)
         weights = np.power(correlations, config.reweight)[:, None]
         maps = [np.zeros((size, z.shape[1])) for z in sides]

@@ -26,7 +26,7 @@ def edge_posterior(
     logits = graph.weights / temperature
     limits = (capacities.source or 0, capacities.target or 0, capacities.null)
     found: tuple[Floats, float] = marginals(
-        graph.indptr, graph.indices, logits, graph.n_targets, *limits, tolerance, max_rounds
+        graph.indptr, graph.rows, graph.indices, logits, graph.n_targets, *limits, tolerance, max_rounds
     )
     return found
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from bilex.matching.graph import Capacities, Matching
 from bilex.methods import MapConfig
-from bilex.model.maps import fit_maps
+from bilex.model.maps import Moments, fit_maps, maps_of_moments
 from bilex.model.prior import Prior
 from bilex.numerics.rows import apply, apply_with_norms, blocks, make_unit, squared_norms, unit, weighted_mean
 from bilex.numerics.types import Floats, Indices, Vectors
@@ -43,6 +43,12 @@ class Theta:
     def from_pairs(cls, source: Vectors, target: Vectors, config: MapConfig | None = None) -> Theta:
         """Fit the maps to the pairs of rows of a seed, with μ = 0."""
         omega, target_map = fit_maps(config or MapConfig(), source, target)
+        return cls(omega, np.zeros(len(omega)), target_map)
+
+    @classmethod
+    def from_moments(cls, moments: Moments, config: MapConfig) -> Theta:
+        """Fit maps of both sides to pairs of which only the moments are left, with μ = 0."""
+        omega, target_map = maps_of_moments(config, moments)
         return cls(omega, np.zeros(len(omega)), target_map)
 
     def mirrored(self) -> Theta:

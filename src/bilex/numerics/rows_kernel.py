@@ -1,4 +1,4 @@
-"""The same sums over rows as in `numerics.rows`, in numba: bit for bit those of NumPy, without copies in float64."""
+"""Sums over rows, in numba: those of `numerics.rows`, bit for bit NumPy's without copies in float64, and of lists."""
 
 import numpy as np
 
@@ -7,7 +7,6 @@ from bilex.numerics.products_kernel import eight_sums
 from bilex.numerics.types import Floats, Indices, Vectors
 
 PAIRWISE_BLOCK = 128  # NumPy halves longer sums
-LONGEST_SUM = PAIRWISE_BLOCK + 1  # rows that `sum_lists` can sum
 
 
 def pairwise_plan(dimension: int) -> Indices:
@@ -68,28 +67,12 @@ def divide_rows(vectors: Vectors, norms: Floats, small: float, scaled: Vectors) 
 
 
 @njit(cache=True, nogil=True)
-def sum_lists(rows: Floats, starts: Indices) -> Floats:
-    """Sum the rows from each start to the next in the order of `np.add.reduceat`: the first, and then a block's sum.
-
-    No list is empty, or longer than `LONGEST_SUM`.
-    """
-    width = rows.shape[1]
-    sums, eight = np.empty((starts.size - 1, width)), np.empty((8, width))
+def weighted_sums(rows: Floats, weights: Floats, starts: Indices) -> Floats:
+    """Sum the rows from each start to the next, each times its weight."""
+    sums = np.zeros((starts.size - 1, rows.shape[1]))
     for number in range(starts.size - 1):
-        start, stop = starts[number] + 1, starts[number + 1]
-        whole, total = stop - (stop - start) % 8, sums[number]
-        total[:] = 0.0
-        if whole > start:
-            eight[:] = 0.0
-            for row in range(start, whole):
-                for i in range(width):
-                    eight[(row - start) % 8, i] += rows[row, i]
-            for i in range(width):
-                low = (eight[0, i] + eight[1, i]) + (eight[2, i] + eight[3, i])
-                total[i] = low + ((eight[4, i] + eight[5, i]) + (eight[6, i] + eight[7, i]))
-        for row in range(whole, stop):
-            for i in range(width):
-                total[i] += rows[row, i]
-        for i in range(width):
-            total[i] = rows[start - 1, i] + total[i]
+        total = sums[number]
+        for row in range(starts[number], starts[number + 1]):
+            for i in range(total.size):
+                total[i] += rows[row, i] * weights[row]
     return sums

@@ -8,7 +8,7 @@ which the reviewer has settled some pairs for the whole run.
 import difflib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -102,9 +102,12 @@ def find_seed(seed: SeedLike, source: Embeddings, target: Embeddings) -> Seed:
         read = from_review if is_reviewed(seed) else from_file
         return read(os.fspath(seed), source, target)
     pairs = check_pairs(seed)
-    hint = coverage_hint(pairs, source.index, target.index, TURN_SEED) or "check their order and case"
-    problem = f"none of the {len(pairs)} seed pairs is in both vocabularies; {hint}"
-    found = look_up(pairs, source, target, "pairs", BilexError(problem))
+
+    def none_known() -> BilexError:
+        hint = coverage_hint(pairs, source.index, target.index, TURN_SEED) or "check their order and case"
+        return BilexError(f"none of the {len(pairs)} seed pairs is in both vocabularies; {hint}")
+
+    found = look_up(pairs, source, target, "pairs", none_known)
     if not isinstance(seed, GuessedPairs):
         warn_if_little_is_known("the seed", pairs, len(found), source.index, target.index, TURN_SEED)
     return replace(found, reviewed=isinstance(seed, GuessedPairs))
@@ -138,7 +141,7 @@ def identical_words(seed: str, source: Embeddings, target: Embeddings) -> Seed:
     else:
         hint = "" if shared else shared_words_hint(source.words, target.words)
         problem = f"the two vocabularies share no words{hint}; give a dictionary with --seed FILE"
-    return look_up([(word, word) for word in shared], source, target, seed, BilexError(problem))
+    return look_up([(word, word) for word in shared], source, target, seed, lambda: BilexError(problem))
 
 
 def identical_rows(source: Embeddings, target: Embeddings) -> RowPairs:
@@ -151,10 +154,13 @@ def from_file(path: str, source: Embeddings, target: Embeddings) -> Seed:
     """Read a dictionary."""
     check_seed(path)
     pairs = read_pairs(path, (source.name, target.name))
-    problem = f"none of its {len(pairs)} pairs is in both vocabularies (the first: {' '.join(pairs[0])!r})"
-    hint = coverage_hint(pairs, source.index, target.index, TURN_SEED)
-    remedy = hint or "put the source word first, and check the case of the words"
-    found = look_up(pairs, source, target, path, InputError(path, problem, remedy))
+
+    def none_known() -> BilexError:
+        problem = f"none of its {len(pairs)} pairs is in both vocabularies (the first: {' '.join(pairs[0])!r})"
+        hint = coverage_hint(pairs, source.index, target.index, TURN_SEED)
+        return InputError(path, problem, hint or "put the source word first, and check the case of the words")
+
+    found = look_up(pairs, source, target, path, none_known)
     warn_if_little_is_known(path, pairs, len(found), source.index, target.index, TURN_SEED)
     return found
 
@@ -176,7 +182,7 @@ def from_review(path: str, source: Embeddings, target: Embeddings) -> Seed:
             return replace(found, source=found.source[right], target=found.target[right], **settled)
     problem = f"none of the {len(reviewed.pairs)} pairs left by the review is in both vocabularies"
     remedy = "give the vectors that the run was learnt from"
-    found = look_up(reviewed.pairs, source, target, path, InputError(path, problem, remedy))
+    found = look_up(reviewed.pairs, source, target, path, lambda: InputError(path, problem, remedy))
     return replace(found, **settled, reviewed=True)
 
 
@@ -191,12 +197,16 @@ def seed_of_run(folder: Path) -> str | None:
 
 
 def look_up(
-    pairs: Sequence[tuple[str, str]], source: Embeddings, target: Embeddings, name: str, otherwise: BilexError
+    pairs: Sequence[tuple[str, str]],
+    source: Embeddings,
+    target: Embeddings,
+    name: str,
+    none_known: Callable[[], BilexError],
 ) -> Seed:
-    """Return the pairs that are in both vocabularies, each once, sorted by row; raise `otherwise` if there is none."""
+    """Return the pairs that are in both vocabularies, each once, sorted by row; raise if none is."""
     known = {(source.index[s], target.index[t]) for s, t in pairs if s in source and t in target}
     if not known:
-        raise otherwise
+        raise none_known()
     rows = np.array(sorted(known), np.int64)
     asked = np.array(sorted({source.index[s] for s, _ in pairs if s in source}), np.int64)
     return Seed(name, rows[:, 0], rows[:, 1], len(pairs), unanswered=np.setdiff1d(asked, rows[:, 0]))
