@@ -23,8 +23,9 @@ MAX_REMEMBERED = 1 << 20  # answers
 class LocalEngine:
     """Exact search on this machine. Threads and the shape of a block of scores do not change the answers.
 
-    EM asks for the best targets of slowly moving queries again and again. Those of the last search reach some level
-    now, which the best now certainly reach as well, so what is below it need not be looked at. Any targets would do.
+    EM asks for the best targets of slowly moving queries again and again. Those of the last search of this shape reach
+    some level now, which the best now certainly reach as well, so what is below it need not be looked at. Any targets
+    would do.
     """
 
     threads: int = field(default_factory=thread_count)
@@ -39,9 +40,10 @@ class LocalEngine:
         shape = len(queries), len(targets), k
         levels = None if shape not in self._last else lowest_scores(queries, targets, self._last[shape])
         found = self._search(queries, targets, k, 0, levels)[0]
-        self._last.clear()
-        if found.indices.size <= MAX_REMEMBERED:
-            self._last[shape] = found.indices
+        self._last.pop(shape, None)
+        self._last[shape] = found.indices
+        while sum(answers.size for answers in self._last.values()) > MAX_REMEMBERED:
+            del self._last[next(iter(self._last))]  # the oldest
         return found
 
     def top_k_both(
