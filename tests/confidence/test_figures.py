@@ -88,7 +88,7 @@ def test_words_outside_the_vocabulary_have_no_row(good_run: Run) -> None:
     assert pairs.known.tolist() == [False, True, True, True, True]
     rows = RowPairs(np.array([-1, 0, 0, 1]), np.array([0, -1, 0, 1]))
     assert InducedPairs(lexicon, rows).known.tolist() == [False, False, True, True]
-    assert saved_rows(np.array([3, 4]), ["a\tb", "c"]).tolist() == [-1, 4]
+    assert saved_rows(np.array([3, 4]), ("a\tb", "c")).tolist() == [-1, 4]
 
 
 @pytest.mark.parametrize(

@@ -57,17 +57,23 @@ def induced_pairs(run: Run) -> InducedPairs:
     found = run.lexicon[induced]
     lexicon = replace(
         found,
-        source=tuple(map(tsv_cell, found.source)),
-        target=tuple(map(tsv_cell, found.target)),
+        source=saved_words(found.source),
+        target=saved_words(found.target),
         score=np.array([float(f"{score:.6f}") for score in found.score.tolist()], np.float64),
     )
     rows = run.entry_rows.where(induced)
     return InducedPairs(lexicon, RowPairs(saved_rows(rows.source, found.source), saved_rows(rows.target, found.target)))
 
 
-def saved_rows(rows: Indices, words: Sequence[str]) -> Indices:
+def saved_words(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words as they are saved."""
+    return words if "".join(words).isprintable() else tuple(map(tsv_cell, words))
+
+
+def saved_rows(rows: Indices, words: tuple[str, ...]) -> Indices:
     """Return the rows of words, with -1 for a word that contains a tab and so is saved as another."""
-    return np.where([tsv_cell(word) == word for word in words], rows, -1)
+    saved = saved_words(words)
+    return rows if saved is words else np.where(np.array(saved, object) == np.array(words, object), rows, -1)
 
 
 @dataclass(frozen=True)

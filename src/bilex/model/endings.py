@@ -30,10 +30,10 @@ ENDING_EXAMPLES = 20.0  # κ: examples that a shorter ending's ratio counts for
 def number_endings(words: Sequence[str], letters: int) -> Indices:
     """Assign numbers to the endings of words; all rare ones have the number 0."""
     endings = [word[-letters:] if letters else "" for word in words]
-    counts, least, seen = Counter(endings), MIN_ENDING_SHARE * len(words), dict[str, int]()
-    return np.array(
-        [seen.setdefault(each, len(seen) + 1) if counts[each] >= least else 0 for each in endings], np.int64
-    )
+    counts, least = Counter(endings), MIN_ENDING_SHARE * len(words)
+    numbers, common = dict.fromkeys(counts, 0), (each for each, count in counts.items() if count >= least)
+    numbers |= {each: number for number, each in enumerate(common, 1)}
+    return np.fromiter(map(numbers.__getitem__, endings), np.int64, len(endings))
 
 
 @dataclass(frozen=True, eq=False)

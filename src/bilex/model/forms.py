@@ -60,7 +60,7 @@ Vocabularies = tuple[Vocabulary, Vocabulary]
 def number(names: Sequence[str]) -> Indices:
     """Assign numbers to names, equal ones to equal names."""
     seen: dict[str, int] = {}
-    return np.array([seen.setdefault(name, len(seen)) for name in names], np.int64)
+    return np.fromiter((seen.setdefault(name, len(seen)) for name in names), np.int64, len(names))
 
 
 def ending_levels(source: Vocabulary, target: Vocabulary, rows: Indices, columns: Indices) -> list[list[Indices]]:

@@ -20,10 +20,17 @@ from bilex.matching.graph import Capacities, Matching
 from bilex.methods import MapConfig
 from bilex.model.maps import Moments, fit_maps, maps_of_moments
 from bilex.model.prior import Prior
-from bilex.numerics.rows import apply, apply_with_norms, blocks, make_unit, squared_norms, unit, weighted_mean
+from bilex.numerics.rows import (
+    ROWS_IN_CACHE,
+    apply,
+    apply_with_norms,
+    blocks,
+    make_unit,
+    squared_norms,
+    unit,
+    weighted_mean,
+)
 from bilex.numerics.types import Floats, Indices, Vectors
-
-ROWS_IN_CACHE = 256  # so few that what is computed of them stays there
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +134,9 @@ class MappedWords:
         vars(moved)["targets"] = self.targets
         return moved
 
-    def pair_rows(self, matching: Matching, size: int | None = None) -> Iterator[tuple[Floats, Floats]]:
+    def pair_rows(self, matching: Matching) -> Iterator[tuple[Floats, Floats]]:
         """Yield the mapped source and target rows of the pairs of a matching, in blocks."""
-        for rows in blocks(len(matching), size):
+        for rows in blocks(len(matching), ROWS_IN_CACHE):
             mapped = self.queries[matching.source[rows]].astype(np.float64) + self.theta.mu
             yield mapped, self.targets[matching.target[rows]].astype(np.float64)
 
@@ -158,7 +165,7 @@ def mean_cosine(words: MappedWords, matching: Matching) -> float:
     if not len(matching):
         return 0.0
     cosines = []
-    for mapped, aligned in words.pair_rows(matching, ROWS_IN_CACHE):
+    for mapped, aligned in words.pair_rows(matching):
         norms = np.linalg.norm(mapped, axis=1) * np.linalg.norm(aligned, axis=1)
         cosines.append((mapped * aligned).sum(axis=1) / np.where(norms > 0, norms, 1))
     return float(np.mean(np.concatenate(cosines)))

@@ -13,6 +13,7 @@ from bilex.numerics.types import Floats, Indices, Vectors
 
 BLOCK = 8192  # rows of a sum; another number would round differently
 ROWS_OF_A_THREAD = 2048  # rows that a thread takes at a time
+ROWS_IN_CACHE = 256  # so few that what is computed of them stays there
 SMALL = 1e-30
 MANY_ROWS = 64
 
@@ -95,7 +96,7 @@ def squared_norms(vectors: Vectors, shift: Floats | None = None) -> Floats:
 
         add_squares(as_rows(vectors), pairwise_plan(vectors.shape[1]), norms)
         return norms
-    for rows in blocks(len(vectors)):
+    for rows in blocks(len(vectors), ROWS_IN_CACHE):
         norms[rows] = ((vectors[rows].astype(np.float64) + (0.0 if shift is None else shift)) ** 2).sum(axis=1)
     return norms
 
