@@ -6,6 +6,7 @@ Only light modules are imported here and in the commands' files. A command impor
 
 import contextlib
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -36,6 +37,7 @@ __all__ = ["bilex", "main"]
 DONE, ERROR, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # from malloc.h
 LARGE_ARRAY, MAX_KEPT = 32 << 20, 128 << 20  # bytes: larger arrays are given back at once; what is kept of the others
+OBJECTS_BETWEEN_COLLECTIONS = 50_000  # words are no garbage; with Python's 700 a run takes 2% longer
 COMPLETE = "_BILEX_COMPLETE"  # set in the environment by a shell that asks for completion
 COMPLETION = """For completion with the Tab key in bash (in zsh write zsh_source, in fish fish_source):
 
@@ -93,6 +95,7 @@ def main(arguments: list[str] | None = None) -> None:
     open_streams()
     install_signal_handlers()
     keep_freed_memory()
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     code = run(arguments)
     if received:  # do not wait for threads that still work
         for stream in (sys.stdout, sys.stderr):

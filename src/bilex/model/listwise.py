@@ -59,7 +59,8 @@ class Lessons:
     """What a dictionary says of the candidates of its words: lists of edges with their evidence, and the right ones."""
 
     columns: Floats  # the evidence, a row for each edge
-    right: Flags
+    edges: Indices  # of all lists, one after the other
+    right: Flags  # for each of these
     lists: CandidateLists
 
     @classmethod
@@ -75,11 +76,15 @@ class Lessons:
         count = lists.total(right[edges].astype(np.float64))
         telling = ((count > 0) & (count < np.diff(lists.starts)))[lists.owner]
         edges = edges[telling]
-        return cls(columns.take(edges, axis=0), right[edges], CandidateLists.of(lists.owner[telling]))
+        return cls(columns, edges, right[edges], CandidateLists.of(lists.owner[telling]))
+
+    def probable(self, weights: Floats) -> Floats:
+        """Compute the probability of each edge within each list."""
+        return self.lists.softmax((self.columns @ weights)[self.edges])
 
     def log_share(self, weights: Floats) -> float:
         """Compute the log-probability of the dictionary."""
-        probable = self.lists.softmax(self.columns @ weights)
+        probable = self.probable(weights)
         return float(np.log(np.maximum(self.lists.total(probable * self.right), SMALLEST)).sum())
 
     def slope_and_spread(self, weights: Floats) -> tuple[Floats, Floats]:
@@ -90,14 +95,14 @@ class Lessons:
         """
         from bilex.numerics.rows_kernel import weighted_sums
 
-        lists = self.lists
-        probable = lists.softmax(self.columns @ weights)
+        lists, probable = self.lists, self.probable(weights)
         matched = probable * self.right / np.maximum(lists.total(probable * self.right), SMALLEST)[lists.owner]
-        expected = weighted_sums(self.columns, probable, lists.starts)
+        expected = weighted_sums(self.columns, self.edges, probable, lists.starts)
+        more, often = (np.bincount(self.edges, each, len(self.columns)) for each in (matched - probable, probable))
         spread = -expected.T @ expected
-        for rows in blocks(len(probable), EDGES_IN_CACHE):
-            spread += (self.columns[rows] * probable[rows, None]).T @ self.columns[rows]
-        return np.asarray((matched - probable) @ self.columns), spread
+        for rows in blocks(len(self.columns), EDGES_IN_CACHE):
+            spread += (self.columns[rows] * often[rows, None]).T @ self.columns[rows]
+        return np.asarray(more @ self.columns), spread
 
 
 def fit_weights(lessons: Lessons, mean: Floats, variance: Floats) -> Floats:

@@ -67,12 +67,13 @@ def divide_rows(vectors: Vectors, norms: Floats, small: float, scaled: Vectors) 
 
 
 @njit(cache=True, nogil=True)
-def weighted_sums(rows: Floats, weights: Floats, starts: Indices) -> Floats:
-    """Sum the rows from each start to the next, each times its weight."""
-    sums = np.zeros((starts.size - 1, rows.shape[1]))
+def weighted_sums(vectors: Floats, rows: Indices, weights: Floats, starts: Indices) -> Floats:
+    """Sum the vectors of the rows from each start to the next, each times its weight."""
+    sums = np.zeros((starts.size - 1, vectors.shape[1]))
     for number in range(starts.size - 1):
         total = sums[number]
-        for row in range(starts[number], starts[number + 1]):
-            for i in range(total.size):
-                total[i] += rows[row, i] * weights[row]
+        for place in range(starts[number], starts[number + 1]):
+            vector, weight = vectors[rows[place]], weights[place]
+            for i in range(vector.size):
+                total[i] += vector[i] * weight
     return sums
