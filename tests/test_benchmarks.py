@@ -28,7 +28,7 @@ def test_every_benchmark_runs_and_the_objectives_agree(tmp_path: Path) -> None:
     assert written["machine"]["cores"] >= 1
     results = written["results"]
     assert {result["name"] for result in results} == set(NAMES)
-    assert all(result["ours"] > 0 and result["ratio"] > 0 for result in results)
+    assert all(figure > 0 for result in results for figure in result["ours"] + result["peer"])
     for result in results:
         if result["name"] == "matching" and "objective" in result["details"]:
             assert not result["exceeded"]

@@ -120,3 +120,18 @@ def test_only_hopeless_edges_are_left_out_and_only_where_none_is_an_answer() -> 
     found = worthwhile_posterior(graph, CAPACITIES["1:1"], tolerance=1e-12)
     np.testing.assert_allclose(found, [alone[0], 0, alone[2]], atol=1e-9)
     np.testing.assert_allclose(worthwhile_posterior(graph, CAPACITIES["one-to-many-no-null"]), 1)
+
+
+@pytest.mark.parametrize("prior", ["1:1", "1:2", "2:2"])
+def test_words_that_hear_little_new_are_as_near_to_the_end_as_the_tolerance_asks(prior: str) -> None:
+    """A long chain, along which what is heard at one end travels slowly, beside many words that are soon done."""
+    rng, n = np.random.default_rng(5), 40
+    rows, columns = np.concatenate([np.arange(n), np.arange(1, n)]), np.concatenate([np.arange(n), np.arange(n - 1)])
+    weights = np.concatenate([np.full(2 * n - 1, 3.0), rng.normal(size=n)])
+    others = n + np.arange(n)
+    graph = Graph.from_edges(np.append(rows, others), np.append(columns, others), weights, (2 * n, 2 * n))
+    whole = edge_posterior(graph, CAPACITIES[prior], tolerance=1e-14, max_rounds=10_000)[0]
+    for tolerance in (1e-4, 1e-8):
+        found, change = edge_posterior(graph, CAPACITIES[prior], tolerance=tolerance)
+        assert change < tolerance
+        np.testing.assert_allclose(found, whole, atol=100 * tolerance)

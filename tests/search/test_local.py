@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bilex.numerics.types import Vectors
+from bilex.search import local
 from bilex.search.local import LocalEngine
 from tests import oracles
 
@@ -93,3 +94,15 @@ def test_the_last_answers_change_nothing_but_the_time(n: int) -> None:
         found, expected = (each.top_k(queries, targets + moved, 5) for each in (engine, LocalEngine(1)))
         assert found.indices.tobytes() == expected.indices.tobytes()
         assert found.scores.tobytes() == expected.scores.tobytes()
+
+
+def test_few_answers_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "MAX_REMEMBERED", 100)
+    engine, targets = LocalEngine(1), random_vectors(44, 30, 6)
+    for count in (10, 20, 12, 10, 200):  # with three targets each
+        engine.top_k(random_vectors(45, count, 6), targets, 3)
+        answers = list(engine._last.values())
+        assert sum(each.size for each in answers) <= 100 and (count == 200 or len(answers[-1]) == count)
+    engine.top_k(random_vectors(45, 10, 6), targets, 3)
+    engine.top_k(random_vectors(45, 20, 6), targets, 3)
+    assert [len(each) for each in engine._last.values()] == [10, 20]

@@ -14,13 +14,11 @@ and where one side has no limit, because then each word of the other side decide
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bilex.matching.auction_kernel import Booleans
 from bilex.matching.solver_kernel import transpose
 from bilex.numerics.compilation import njit
 from bilex.numerics.types import Floats, Indices
-
-Flags = NDArray[np.bool_]
 
 NO_LIMIT = 0  # as a capacity
 ODDS, FROM_SOURCE, FROM_TARGET = 0, 1, 2  # columns of what is known of an edge
@@ -109,7 +107,7 @@ def update_side(
     columns: tuple[int, int],
     capacity: int,
     null: bool,
-    waiting: tuple[Flags, Flags],
+    waiting: tuple[Booleans, Booleans],
     least: float,
 ) -> float:
     """Update the messages of the waiting vertices of one side; return the largest change of an edge's probability.

@@ -156,7 +156,8 @@ def ridge_of(config: MapConfig, dimension: int, pairs: int) -> float:
 
 def whitening_maps(config: MapConfig, moments: Moments) -> list[Floats]:
     """Return the map that whitens each side, which take one thread each."""
-    sides, found = (moments.source, moments.target), [np.zeros(0)] * 2
+    sides = moments.source, moments.target
+    found = [np.zeros(0)] * len(sides)
 
     def work(place: int) -> None:
         side = sides[place]
