@@ -11,12 +11,12 @@ import pytest
 import bilex
 from bilex.em import held_out
 from bilex.em.context import Context
+from bilex.em.em import Fit
 from bilex.em.held_out import Choice, Training, choose_supervision, held_out_precision, in_common, split_words
 from bilex.induction import induce, learn
 from bilex.matching.graph import RowPairs
 from bilex.methods import METHODS, Method
-from bilex.model.prior import Prior
-from bilex.model.theta import Theta
+from bilex.model.theta import MappedWords, Theta
 from bilex.numerics.rows import unit
 from bilex.numerics.types import Vectors
 from bilex.runs.entries import Learnt
@@ -123,11 +123,11 @@ def test_the_lexicon_of_a_map_without_self_learning_is_still_a_matching(
 
 
 class Watched(Training):
-    """Records the source words that each fit learns from."""
+    """Records the source words that each trial learns from."""
 
-    def fit(self, method: Method, pairs: RowPairs) -> object:  # type: ignore[override]
+    def trial(self, method: Method, pairs: RowPairs) -> Fit:
         SEEN.append(set(pairs.source.tolist()))
-        return super().fit(method, pairs)
+        return super().trial(method, pairs)
 
 
 SEEN: list[set[int]] = []
@@ -158,21 +158,21 @@ def test_held_out_precision_is_p_at_1_by_csls(languages: Languages) -> None:
     method, seed = DEFAULT.with_changes({"supervision": "start"}), some_gold(languages, 60)
     run = bilex.induce(languages.source, languages.target, seed, method, engine=ENGINE)
     prepared = prepare(languages.source, languages.target, languages.gold, method)
-    training = Training(prepared.source.vectors, prepared.target.vectors, prepared.prior, Context(ENGINE))
-    measured = held_out_precision(training, run.theta, prepared.seed.pairs, None)
+    sides = prepared.source.vectors, prepared.target.vectors
+    measured = held_out_precision(MappedWords(run.theta, *sides), prepared.seed.pairs, ENGINE)
     assert measured == pytest.approx(run.evaluate(languages.gold, retrieval="csls").precision_at(1))
     nonsense = Theta(-run.theta.omega, run.theta.mu, run.theta.target_map)
-    assert held_out_precision(training, nonsense, prepared.seed.pairs, None) < 0.1
+    assert held_out_precision(MappedWords(nonsense, *sides), prepared.seed.pairs, ENGINE) < 0.1
 
 
 def test_held_out_precision_corrects_for_hubs() -> None:
     rng, theta = np.random.default_rng(0), Theta(np.eye(5), np.zeros(5))
     source, target = (unit((rng.normal(size=(count, 5)) - 1).astype(np.float32)) for count in (60, 50))  # off centre
-    training, words = Training(source, target, Prior(), Context(ENGINE)), np.arange(60)
+    mapped, words = MappedWords(theta, source, target), np.arange(60)
     by_csls = oracles.csls(source, target, CROWDING_NEIGHBOURS).argmax(axis=1)
     by_cosine = oracles.score_matrix(source, target).argmax(axis=1)
-    assert held_out_precision(training, theta, RowPairs(words, by_csls), None) == 1
-    assert held_out_precision(training, theta, RowPairs(words, by_cosine), None) == np.mean(by_csls == by_cosine) < 0.9
+    assert held_out_precision(mapped, RowPairs(words, by_csls), ENGINE) == 1
+    assert held_out_precision(mapped, RowPairs(words, by_cosine), ENGINE) == np.mean(by_csls == by_cosine) < 0.9
 
 
 @pytest.mark.parametrize(("seed", "expected"), [("identical", "start"), ("numerals", "start"), (20, "soft")])

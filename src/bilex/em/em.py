@@ -37,6 +37,7 @@ class Fit:
     iterations: tuple[Iteration, ...]
     stopped: str
     weights: PairWeights | None = None  # what the evidence said of it, if it was asked
+    words: MappedWords | None = None  # under the parameters, if they are kept
 
 
 def run_em(
@@ -66,7 +67,7 @@ def run_em(
         observer.end_iteration(words, result, prior)
     if matching is None:  # a soft E-step: the lexicon is the best edge set under the parameters it led to
         matching = best_matching(words, prior, method.e_step, context)
-    return Fit(words.theta, matching, tuple(observer.iterations), stopped)
+    return Fit(words.theta, matching, tuple(observer.iterations), stopped, words=words)
 
 
 class Observer:

@@ -28,6 +28,7 @@ from bilex.model.counting import tells_weakness
 from bilex.model.prior import Prior
 from bilex.model.theta import MappedWords, Theta
 from bilex.numerics.types import Vectors
+from bilex.search.engine import Engine
 from bilex.search.reuse import ReusingEngine
 from bilex.search.space import CROWDING_NEIGHBOURS
 from bilex.seeds.coupling import COUPLINGS, SIZES, couple, couple_parts
@@ -82,11 +83,13 @@ class Training:
 
     def fit(self, method: Method, pairs: RowPairs) -> Fit:
         """Run the method from the given pairs."""
-        return fit(self.source, self.target, pairs, method, self.prior, self.context)
+        found = fit(self.source, self.target, pairs, method, self.prior, self.context)
+        return replace(found, words=None)  # they take memory
 
     def trial(self, method: Method, pairs: RowPairs) -> Fit:
         """Run the method on the words of the E-step, without reporting its iterations."""
-        return replace(self, context=self.context.silent()).fit(method.with_changes({"match_all": False}), pairs)
+        only = method.with_changes({"match_all": False})
+        return fit(self.source, self.target, pairs, only, self.prior, self.context.silent())
 
 
 def fit_method(training: Training, seed: Seed, method: Method) -> FittedMethod:
@@ -147,8 +150,7 @@ def choose_supervision(training: Training, method: Method, seed: Seed) -> tuple[
         if name == "start" and max(measured, key=measured.__getitem__) != "soft":
             break  # where more trust in the seed is better, less is not
         training.context.reporter.stage(f"trying {name} on held-out pairs")
-        theta = trial_theta(training, option, rest)
-        measured[name] = held_out_precision(training, theta, held, method.e_step.max_rank)
+        measured[name] = held_out_precision(trial_words(training, option, rest), held, training.context.engine)
     best = max(measured, key=measured.__getitem__)
     count = len(np.unique(held.source))
     why = f"best P@1 on {count} source words held out of the seed"
@@ -240,19 +242,24 @@ def with_agreement(first: Choice, later: Choice) -> Choice:
     return replace(first, agreement=later.agreement) if first.about == later.about else first
 
 
-def trial_theta(training: Training, method: Method, pairs: RowPairs) -> Theta:
-    """Learn only the parameters."""
+def trial_words(training: Training, method: Method, pairs: RowPairs) -> MappedWords:
+    """Learn only the parameters; return the words of the E-step under them."""
     if method.self_learning:
-        return training.trial(method, pairs).theta
-    return Theta.from_pairs(training.source[pairs.source], training.target[pairs.target], method.map)
+        found = training.trial(method, pairs)
+        if found.words is not None:
+            return found.words
+        theta = found.theta
+    else:
+        theta = Theta.from_pairs(training.source[pairs.source], training.target[pairs.target], method.map)
+    seen = slice(method.e_step.max_rank)
+    return MappedWords(theta, training.source[seen], training.target[seen])
 
 
-def held_out_precision(training: Training, theta: Theta, held: RowPairs, max_rank: int | None) -> float:
+def held_out_precision(mapped_words: MappedWords, held: RowPairs, engine: Engine) -> float:
     """Compute P@1 by CSLS for held-out pairs, among the words of the E-step."""
-    source, target, engine = training.source[:max_rank], training.target[:max_rank], training.context.engine
-    words, (mapped, targets) = np.unique(held.source), theta.shared_units(source, target)
+    words, (mapped, targets) = np.unique(held.source), mapped_words.units
     crowding = engine.top_k(targets, mapped, min(CROWDING_NEIGHBOURS, len(mapped))).scores.mean(axis=1)
     queries = np.column_stack([mapped[words], np.ones(len(words), np.float32)])
     best = engine.top_k(queries, np.column_stack([targets, -crowding.astype(np.float32) / 2]), 1).indices[:, 0]
-    found = RowPairs(words, best).keys(len(target))
-    return float(np.isin(found, held.keys(len(target))).mean())
+    found = RowPairs(words, best).keys(len(targets))
+    return float(np.isin(found, held.keys(len(targets))).mean())
