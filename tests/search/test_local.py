@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -106,3 +108,16 @@ def test_few_answers_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     engine.top_k(random_vectors(45, 10, 6), targets, 3)
     engine.top_k(random_vectors(45, 20, 6), targets, 3)
     assert [len(each) for each in engine._last.values()] == [10, 20]
+
+
+def test_several_threads_may_search_with_one_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "MAX_REMEMBERED", 60)
+    engine, targets = LocalEngine(1), random_vectors(46, 20, 4)
+
+    def search(number: int) -> bool:
+        queries = random_vectors(47, 1 + number % 7, 4)
+        found, expected = (each.top_k(queries, targets, 3) for each in (engine, LocalEngine(1)))
+        return found.indices.tobytes() == expected.indices.tobytes()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(search, range(400)))

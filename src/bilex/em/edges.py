@@ -22,7 +22,7 @@ from bilex.matching.solver import solve
 from bilex.methods import MapConfig
 from bilex.model.evidence import Evidence, Flags, Measured
 from bilex.model.forms import Vocabularies
-from bilex.model.maps import Moments, needs_moments
+from bilex.model.maps import Moments, moments_suffice
 from bilex.model.pair_weights import FOLDS, CandidateEdges, WeighedEdges
 from bilex.model.prior import Prior
 from bilex.model.theta import Theta
@@ -202,7 +202,7 @@ class FoldMaps:
     def of(cls, space: SharedSpace, pairs: RowPairs, languages: Languages, config: MapConfig) -> FoldMaps:
         """Return the maps of all pairs."""
         moments = tuple[Moments, ...]()
-        if needs_moments(config, languages.source, languages.target):
+        if moments_suffice(config, languages.source, languages.target):
             folds = (pairs.where(pairs.source % FOLDS == fold) for fold in range(FOLDS))
             moments = tuple(Moments.of(languages.source[each.source], languages.target[each.target]) for each in folds)
         return cls(space, pairs, moments=moments)

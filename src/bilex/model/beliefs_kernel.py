@@ -24,7 +24,7 @@ NO_LIMIT = 0  # as a capacity
 ODDS, FROM_SOURCE, FROM_TARGET = 0, 1, 2  # columns of what is known of an edge
 MAX_LOGIT = 300.0  # of either sign: the product of two such odds is still finite
 LARGEST = 1e300  # a product that may have overflowed
-SLIGHT = 0.1  # of the tolerance: a smaller change is kept, but not passed on
+MIN_PASSED_ON = 0.1  # of the tolerance: a smaller change is kept, but not passed on
 FORCED = 1e300  # the message of a word that must be matched and has only one edge
 
 
@@ -172,7 +172,7 @@ def marginals(
     pointers, by_target = transpose(indices, n_targets)
     sources, targets = np.ones(indptr.size - 1, np.bool_), np.ones(n_targets, np.bool_)
     to_targets, to_sources = (FROM_TARGET, FROM_SOURCE), (FROM_SOURCE, FROM_TARGET)
-    change, least = 0.0, SLIGHT * tolerance
+    change, least = 0.0, MIN_PASSED_ON * tolerance
     if target_capacity == NO_LIMIT:  # each source decides alone: one update is enough
         update_side(indptr, by_source, indices, state, to_targets, source_capacity, null, (sources, targets), least)
     elif source_capacity == NO_LIMIT:

@@ -106,7 +106,7 @@ class Moments:
         return cls(*(sum(getattr(part, name) for part in parts) for name in names))
 
 
-def needs_moments(config: MapConfig, source: Vectors, target: Vectors) -> bool:
+def moments_suffice(config: MapConfig, source: Vectors, target: Vectors) -> bool:
     """Check whether the maps of any pairs of these rows follow from their moments."""
     return config.kind == "cca" and min(source.shape[1], target.shape[1]) <= LARGE_DIMENSION
 

@@ -38,13 +38,21 @@ class LocalEngine:
         """Find the k targets of largest inner product for each query."""
         check_k(k, targets)
         shape = len(queries), len(targets), k
-        levels = None if shape not in self._last else lowest_scores(queries, targets, self._last[shape])
+        last = self._last.get(shape)
+        levels = None if last is None else lowest_scores(queries, targets, last)
         found = self._search(queries, targets, k, 0, levels)[0]
-        self._last.pop(shape, None)
-        self._last[shape] = found.indices
-        while sum(answers.size for answers in self._last.values()) > MAX_REMEMBERED:
-            del self._last[next(iter(self._last))]  # the oldest
+        self._remember(shape, found.indices)
         return found
+
+    def _remember(self, shape: tuple[int, int, int], answers: Indices) -> None:
+        """Keep the answers, and as many of the last ones as there is room for; other threads may do so meanwhile."""
+        self._last.pop(shape, None)
+        self._last[shape] = answers
+        count = 0
+        for known, each in reversed(list(self._last.items())):
+            count += each.size
+            if count > MAX_REMEMBERED:
+                self._last.pop(known, None)
 
     def top_k_both(
         self, queries: Vectors, targets: Vectors, k: int, reached: Floats | None = None
